@@ -32,9 +32,8 @@ from stereogauge.io.disparity import read_disparity
 from stereogauge.masks.scene_regions import regions
 from stereogauge.matching.run import match
 from stereogauge.model import Scene
-from stereogauge.reproduction.confidence_claims import CLAIMS, FIGURES
-from stereogauge.reproduction.frames import SYMBOLS, Frame, frame_of
-from stereogauge.reproduction.kitti_confidence import RULES, curve_figures
+from stereogauge.reproduction.kitti_confidence import CLAIMS, FIGURES, RULES, curve_figures
+from stereogauge.reproduction.material import SYMBOLS, Frame, frame_of
 
 DATA = Path(os.environ.get("STEREOGAUGE_DATA", "data"))
 PAGE = Path(__file__).resolve().parents[1] / "confidence.md"

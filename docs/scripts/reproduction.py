@@ -10,8 +10,7 @@ from pathlib import Path
 
 from small_images import save_small
 
-from stereogauge.reproduction.run import Reproduction, reproduce
-from stereogauge.reproduction.text import markdown
+from stereogauge.reproduction.run import Reproduction, markdown, reproduce
 
 DOCS = Path(__file__).parents[1]
 PREFIX = "images/reproduction-"

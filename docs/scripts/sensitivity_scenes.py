@@ -15,8 +15,7 @@ from stereogauge.datasets import load_dataset
 from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.model import Scene
 from stereogauge.study.damage import damage_called
-from stereogauge.study.run import GEOMETRY_METRICS, run_study
-from stereogauge.study.sensitivity import Sensitivity, named_damages, sensitivity_of
+from stereogauge.study.run import GEOMETRY_METRICS, Sensitivity, named_damages, run_study, sensitivity_of
 
 PRESETS, SEEDS, SIZE = ("anatomy", "mixed", "thin"), 4, (480, 640)
 REAL = ("Motorcycle", "Piano", "Pipes", "Adirondack", "ArtL", "Teddy")

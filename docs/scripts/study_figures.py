@@ -22,11 +22,9 @@ from stereogauge.datasets.synthetic.presets import PRESETS
 from stereogauge.evaluation.evaluate import evaluate, picture
 from stereogauge.figures.pictures import SMALL, WIDTH, captioned_figure
 from stereogauge.model import DisparityMap, Scene
-from stereogauge.study.damage import damages
+from stereogauge.study.damage import damages, ground_truth_of
 from stereogauge.study.figures import response_curves_data, sensitivity_data
-from stereogauge.study.ground_truth import ground_truth_of
-from stereogauge.study.run import GEOMETRY_METRICS, OTHER_METRICS, run_study
-from stereogauge.study.sensitivity import run_sensitivity, sensitivity_of
+from stereogauge.study.run import GEOMETRY_METRICS, OTHER_METRICS, run_sensitivity, run_study, sensitivity_of
 
 IMAGES = Path(__file__).resolve().parents[1] / "images"
 SCENES = ("tsukuba", "venus", "teddy", "cones")

@@ -11,9 +11,8 @@ from stereogauge.cli import main
 from stereogauge.confidence_measures.paper import PAPER as MEASURES
 from stereogauge.datasets import load_dataset
 from stereogauge.figures.galleries import PictureRows
-from stereogauge.reproduction.confidence_claims import CLAIMS, FIGURES
-from stereogauge.reproduction.frames import PATH_MEAN, PRINTED, Frame, frame_of, singles
-from stereogauge.reproduction.kitti_confidence import curve_figures, frame_pictures
+from stereogauge.reproduction.kitti_confidence import CLAIMS, FIGURES, curve_figures, frame_pictures
+from stereogauge.reproduction.material import PATH_MEAN, PRINTED, Frame, frame_of, singles
 from stereogauge.reproduction.run import reproduce
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.reproduction.declaration import Recorder, Row, Status
-from stereogauge.reproduction.run import PAPERS, Reproduction, reproduce
-from stereogauge.reproduction.text import csv_text, markdown, shown
+from stereogauge.reproduction.run import PAPERS, Reproduction, csv_text, markdown, reproduce, shown
 
 
 @pytest.fixture(scope="module")

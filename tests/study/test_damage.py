@@ -7,8 +7,7 @@ import pytest
 
 from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.errors import StereogaugeError
-from stereogauge.study.damage import damage_called, damages
-from stereogauge.study.ground_truth import GroundTruth, ground_truth_of
+from stereogauge.study.damage import GroundTruth, damage_called, damages, ground_truth_of
 from stereogauge.study.run import GEOMETRY_METRICS
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from stereogauge.study.figures import response_curves_data, sensitivity_data
-from stereogauge.study.run import Response, Study
-from stereogauge.study.sensitivity import Sensitivity
+from stereogauge.study.run import Response, Sensitivity, Study
 
 
 def response(damage: str, strength: float, metric: str, value: float, truth: float = 0.0) -> Response:

@@ -15,8 +15,16 @@ from stereogauge.datasets import load_dataset
 from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.io.files import DisparityFile, MaskFile
 from stereogauge.model import Scene
-from stereogauge.study.run import GEOMETRY_METRICS, Study, run_study, worsening
-from stereogauge.study.sensitivity import Sensitivity, named_damages, run_sensitivity, sensitivity_of
+from stereogauge.study.run import (
+    GEOMETRY_METRICS,
+    Sensitivity,
+    Study,
+    named_damages,
+    run_sensitivity,
+    run_study,
+    sensitivity_of,
+    worsening,
+)
 
 
 @pytest.fixture(scope="module")

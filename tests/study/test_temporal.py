@@ -13,8 +13,7 @@ import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.errors import FileError, SizeError
 from stereogauge.model import ResultSet
-from stereogauge.study.robustness import robustness_table
-from stereogauge.study.temporal import along_flow, estimated_flow, read_flow
+from stereogauge.study.robustness import along_flow, estimated_flow, read_flow, robustness_table
 
 SHAPE = (60, 90)
 

@@ -87,8 +87,7 @@ def _maps(scene: Scene, folder: Path) -> list[ResultSet]:
     from stereogauge.io import write_disparity
     from stereogauge.matching.run import match
     from stereogauge.model import ResultSet
-    from stereogauge.study.damage import damage_called
-    from stereogauge.study.ground_truth import ground_truth_of
+    from stereogauge.study.damage import damage_called, ground_truth_of
 
     truth = ground_truth_of(scene)
     ndisp = scene.calibration.ndisp or 70

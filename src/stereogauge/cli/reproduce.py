@@ -49,8 +49,7 @@ def command(
     Every row is reproduced (ours rounds to what the paper prints), the same experiment on other data (theirs are not
     public), or cannot be checked, with the reason.
     """
-    from stereogauge.reproduction.run import chosen_papers, reproduce
-    from stereogauge.reproduction.text import csv_text, markdown
+    from stereogauge.reproduction.run import chosen_papers, csv_text, markdown, reproduce
 
     if listing:
         for paper in chosen_papers(papers):
@@ -94,7 +93,7 @@ def _progress(total: int) -> Iterator[Callable[[str, str], None]]:
 
 
 def _print(reproduction: Reproduction) -> None:
-    from stereogauge.reproduction.text import shown
+    from stereogauge.reproduction.run import shown
     from stereogauge.tables.table import Cell, table, words
 
     rows = [

@@ -112,7 +112,7 @@ def command(
 
 def _motion(flow: str | None, scenes: Dataset) -> dict[str, Any]:
     """How maps are compared along the motion of the scene; nothing where it stands still."""
-    from stereogauge.study.temporal import estimated_flow, read_flow
+    from stereogauge.study.robustness import estimated_flow, read_flow
 
     if flow is None:
         return {}

@@ -15,8 +15,7 @@ from stereogauge.errors import DatasetError, StereogaugeError
 
 if TYPE_CHECKING:
     from stereogauge.model import Scene
-    from stereogauge.study.run import Study
-    from stereogauge.study.sensitivity import Sensitivity
+    from stereogauge.study.run import Sensitivity, Study
     from stereogauge.tables.table import Table
 
 SHOWN = 4
@@ -59,8 +58,7 @@ def command(
     if list_damages:
         _print_damages(form)
         return
-    from stereogauge.study.run import GEOMETRY_METRICS, OTHER_METRICS, run_study
-    from stereogauge.study.sensitivity import sensitivity_of
+    from stereogauge.study.run import GEOMETRY_METRICS, OTHER_METRICS, run_study, sensitivity_of
 
     chosen = options.chosen_protocol(protocol, override)
     found = _scene(dataset, scene, size, seed)

@@ -18,8 +18,7 @@ from stereogauge.ranking.relations import PARTITION, double_counting, nested
 from stereogauge.ranking.run import rank
 from stereogauge.reproduction.declaration import ARITHMETIC, Paper, Recorder, Table
 from stereogauge.reproduction.material import SCALES, Material
-from stereogauge.study.damage import damage_called
-from stereogauge.study.ground_truth import ground_truth_of
+from stereogauge.study.damage import damage_called, ground_truth_of
 
 PAPER = Paper(
     "evaluation-methodology",

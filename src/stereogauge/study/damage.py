@@ -1,4 +1,4 @@
-"""Damages: named, controlled corruptions of a true disparity map, each with a strength. Their registry.
+"""Damages: named, controlled corruptions of a true disparity map, each with a strength.
 
 A damage is a pure function of the ground truth, a strength and a random generator. Strength 0 returns the truth.
 Packages add their own through the entry-point group `stereogauge.damages`.
@@ -13,11 +13,96 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError, unknown_name
-from stereogauge.model import DisparityMap, Mask
+from stereogauge.kernels.edges import fill_rows
+from stereogauge.masks.scene_regions import SceneRegions
+from stereogauge.model import DisparityMap, Mask, Scene
+from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.registry import collect
-from stereogauge.study.ground_truth import GroundTruth
+
+
+def disc(radius: float) -> NDArray[np.uint8]:
+    """A round structuring element; the radius in px need not be whole."""
+    reach = int(np.floor(radius))
+    y, x = np.mgrid[-reach : reach + 1, -reach : reach + 1]
+    return np.asarray(np.hypot(x, y) <= radius + 1e-9, dtype=np.uint8)
+
+
+def grown(mask: Mask, radius: float) -> Mask:
+    """`mask` and everything within `radius` px of it."""
+    import cv2
+
+    return np.asarray(cv2.dilate(mask.astype(np.uint8), disc(radius)) > 0)
+
+
+@dataclass(frozen=True)
+class GroundTruth:
+    """A scene's ground truth with its structures.
+
+    `disparity` has no gaps (rows filled by the smaller neighbour). `planes` and `fine` number planar surfaces and thin
+    structures from 1, 0 = none; `jumps` are depth discontinuities. `reach` (px) is the width of the bands in which
+    edges are assessed, `step` (px) the smallest jump that counts as an edge.
+    """
+
+    disparity: DisparityMap
+    planes: NDArray[np.int16]
+    fine: NDArray[np.int32]
+    jumps: Mask
+    reach: float
+    step: float
+
+    @functools.cached_property
+    def limits(self) -> tuple[float, float]:
+        """Smallest and largest true disparity."""
+        return float(self.disparity.min()), float(self.disparity.max())
+
+    @functools.cached_property
+    def everywhere(self) -> Mask:
+        """All pixels."""
+        return np.ones(self.disparity.shape, np.bool_)
+
+    @functools.cached_property
+    def around_fine(self) -> Mask:
+        """Thin structures and their surroundings."""
+        return grown(self.fine > 0, self.reach)
+
+    @functools.cached_property
+    def edge_zone(self) -> Mask:
+        """Within reach of a depth discontinuity, away from thin structures."""
+        return grown(self.jumps, self.reach) & ~grown(self.fine > 0, 2.0 * self.reach)
+
+    @functools.cached_property
+    def plane_zone(self) -> Mask:
+        """The inner parts of planes: out of reach of edges and thin structures."""
+        return (self.planes > 0) & ~grown(self.jumps, self.reach + 2.0) & ~self.around_fine
+
+    @functools.cached_property
+    def behind_fine(self) -> DisparityMap:
+        """The truth as if thin structures were not there: their pixels take the smaller neighbour on their row."""
+        background: DisparityMap = fill_rows(np.where(self.fine > 0, np.float32(np.nan), self.disparity))
+        return background
+
+
+def ground_truth_of(scene: Scene, protocol: Protocol | str | None = None) -> GroundTruth:
+    """The ground truth of a scene; the protocol's geometry parameters define its structures."""
+    chosen = load_protocol(protocol)
+    sets = SceneRegions(scene, chosen).geometry
+    scaled = chosen.geometry.at(scene.resolution)
+    planes = np.zeros(scene.shape, np.int16)
+    planes.ravel()[sets.planar] = sets.planar_label
+    fine = np.zeros(scene.shape, np.int32)
+    fine.ravel()[sets.fine] = sets.fine_label
+    return GroundTruth(
+        disparity=fill_rows(scene.gt),
+        planes=planes,
+        fine=fine,
+        jumps=sets.mask(sets.discontinuity),
+        reach=float(scaled.band_length),
+        step=2.0 * scaled.discontinuity_gradient,
+    )
+
 
 ENTRY_POINTS = "stereogauge.damages"
 DamageFunction = Callable[[GroundTruth, float, np.random.Generator], DisparityMap]

@@ -30,8 +30,7 @@ from stereogauge.figures.chart import (
 from stereogauge.figures.palette import FAINT, OKABE_ITO
 from stereogauge.metrics.registry import parse_column
 from stereogauge.study.damage import damage_called
-from stereogauge.study.run import Study
-from stereogauge.study.sensitivity import Sensitivity
+from stereogauge.study.run import Sensitivity, Study
 
 COLUMNS = 3
 COLOURED = 4
