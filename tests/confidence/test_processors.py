@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from stereogauge.kernels.library import available_levels
 from stereogauge.matching.sgm import semi_global_matching
 
 ELSEWHERE = """
@@ -36,14 +36,10 @@ def matched() -> dict[str, NDArray[np.generic]]:
     return found
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the processors named here are x86")
-@pytest.mark.parametrize(("name", "features"), [("x86-64-v2", None), ("x86-64-v3", None), ("x86-64-v3", "-avx2,-fma")])
-def test_other_processors_give_the_same(name: str, features: str | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize("level", available_levels()[:-1])
+def test_other_processors_give_the_same(level: str, tmp_path: Path) -> None:
     """Whole numbers and disparities bit for bit; sums of exponentials up to the order of additions."""
-    environment = os.environ | {"NUMBA_CPU_NAME": name, "STEREOGAUGE_CACHE": str(tmp_path)}
-    if features is not None:
-        environment["NUMBA_CPU_FEATURES"] = features
+    environment = os.environ | {"STEREOGAUGE_NATIVE_LEVEL": level}
     root = Path(__file__).parents[2]
     file = tmp_path / "found.npz"
     subprocess.run([sys.executable, "-c", ELSEWHERE, str(file)], env=environment, cwd=root, check=True)

@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import NotApplicable, SizeError, StereogaugeError
-from stereogauge.kernels.confidence import summary_rows
-from stereogauge.kernels.cost_summary import CostSummary, Scales
-from stereogauge.kernels.jit import read_only
+from stereogauge.kernels.cost_summary import CostSummary, Scales, flat_costs, summary_rows
 from stereogauge.kernels.left_right import left_right_differences
 from stereogauge.kernels.threads import in_threads
 from stereogauge.matching.result import MatchResult
@@ -153,21 +151,10 @@ class Evidence:
 def summarise(costs: NDArray[np.uint16], winners: NDArray[np.uint16], scales: Scales, threads: int = 0) -> CostSummary:
     """One pass over the volume (H, W, ndisp), in threads over blocks of rows."""
     height, width, ndisp = costs.shape
-    flat, padded = _flat(costs)
+    flat, padded = flat_costs(costs)
     summary = CostSummary.empty(height, width)
     count = min(height, threads or os.cpu_count() or 1)
     bounds = [height * part // count for part in range(count + 1)]
-    of = (flat, 0, padded, ndisp, winners, scales, summary)
+    of = (flat, 0, padded, ndisp, np.ascontiguousarray(winners, np.uint16), scales, summary)
     in_threads([functools.partial(summary_rows, *of, *rows) for rows in itertools.pairwise(bounds)], count)
     return summary
-
-
-def _flat(costs: NDArray[np.uint16]) -> tuple[NDArray[np.uint16], int]:
-    """The volume as one row of numbers and the distance between its pixels, without a copy where its layout allows."""
-    height, width, ndisp = costs.shape
-    item = costs.itemsize
-    padded = costs.strides[1] // item
-    if costs.dtype != np.uint16 or costs.strides != (width * padded * item, padded * item, item) or padded < ndisp:
-        return read_only(np.ascontiguousarray(costs, np.uint16).reshape(-1)), ndisp
-    size = height * width * padded - (padded - ndisp)
-    return np.lib.stride_tricks.as_strided(costs, shape=(size,), strides=(item,), writeable=False), padded

@@ -19,7 +19,7 @@ from stereogauge.confidence_measures.declaration import confidence_measure, meas
 from stereogauge.confidence_measures.evidence import Evidence
 from stereogauge.confidence_measures.paper import PAPER
 from stereogauge.errors import FileError, MissingDependency, StereogaugeError
-from stereogauge.kernels.confidence_trees import tree_scores
+from stereogauge.kernels.confidence import sound_trees, tree_scores
 from stereogauge.model import Mask
 
 FORMAT = "stereogauge-confidence-trees"
@@ -60,9 +60,7 @@ class Trees:
         maps = [np.ascontiguousarray(features[name], dtype=np.float32) for name in self.features]
         shape = maps[0].shape
         table = np.stack([each.reshape(-1) for each in maps], axis=1)
-        scores = np.empty(len(table), np.float32)
-        tree_scores(table, *(getattr(self, name) for name in ARRAYS), self.baseline, scores)
-        return scores.reshape(shape)
+        return tree_scores(table, *(getattr(self, name) for name in ARRAYS), self.baseline).reshape(shape)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write an .npz of plain arrays with the feature list."""
@@ -102,16 +100,8 @@ class Trees:
     def _check(self, path: str) -> None:
         """Every path must lead to a leaf, within the arrays: children come after their parents."""
         count = len(self.feature)
-        inner = self.feature >= 0
-        order = np.arange(count)
-        sound = (
-            all(getattr(self, name).shape == (count,) for name in ARRAYS if name != "roots")
-            and self.feature.max(initial=-1) < len(self.features)
-            and bool(((self.roots >= 0) & (self.roots < count)).all())
-            and bool((self.left[inner] > order[inner]).all() and (self.left[inner] < count).all())
-            and bool((self.right[inner] > order[inner]).all() and (self.right[inner] < count).all())
-        )
-        if not sound:
+        fitting = all(getattr(self, name).shape == (count,) for name in ARRAYS if name != "roots")
+        if not fitting or not sound_trees(len(self.features), self.feature, self.left, self.right, self.roots):
             raise FileError(f"{path}: the trees of this model are damaged; train it again.")
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stereogauge.confidence_measures.declaration import measure
 from stereogauge.confidence_measures.evidence import Evidence
 from stereogauge.errors import NotApplicable
-from stereogauge.kernels.confidence_windows import count_minima, doubled_matches, least_difference, window_agreement
+from stereogauge.kernels.confidence import count_minima, doubled_matches, least_difference, window_agreement
 from stereogauge.kernels.cost_summary import NONE
 from stereogauge.matching.preparation import eight_bit
 from stereogauge.matching.sgm import census
@@ -170,16 +170,11 @@ def attainable_likelihood(evidence: Evidence) -> NDArray[np.float32]:
 )
 def inflection_points(evidence: Evidence) -> NDArray[np.float32]:
     """How many valleys the costs have; a plateau is one minimum, range ends may be minima."""
-    found = np.empty(evidence.costs.shape[:2], np.uint16)
-    count_minima(evidence.costs, found)
-    return found.astype(np.float32)
+    return count_minima(evidence.costs).astype(np.float32)
 
 
 def _distinctiveness(evidence: Evidence) -> NDArray[np.float32]:
-    codes = census(evidence.result.left)
-    found = np.empty(codes.shape[1:], np.uint16)
-    least_difference(codes, max(1, evidence.result.ndisp - 1), found)
-    return found.astype(np.float32)
+    return least_difference(census(evidence.result.left), max(1, evidence.result.ndisp - 1)).astype(np.float32)
 
 
 @measure(
@@ -209,9 +204,7 @@ def distinctive_similarity(evidence: Evidence) -> NDArray[np.float32]:
 
 
 def _agreement(evidence: Evidence) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    maps = (np.empty(evidence.disparity.shape, np.float32), np.empty(evidence.disparity.shape, np.float32))
-    window_agreement(np.ascontiguousarray(evidence.disparity), RADIUS, TOLERANCE, *maps)
-    return maps
+    return window_agreement(evidence.disparity, RADIUS, TOLERANCE)
 
 
 @measure(
@@ -291,9 +284,7 @@ def distance_discontinuity(evidence: Evidence) -> NDArray[np.float32]:
 )
 def uniqueness(evidence: Evidence) -> NDArray[np.float32]:
     """Whether a pixel shares its match with a better one, or matches outside the right image."""
-    doubled = np.empty(evidence.disparity.shape, np.float32)
-    doubled_matches(evidence.winners, evidence.summary.minimum, doubled)
-    return doubled
+    return doubled_matches(evidence.winners, evidence.summary.minimum)
 
 
 @measure(

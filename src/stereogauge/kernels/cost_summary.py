@@ -1,4 +1,4 @@
-"""The maps that one pass over aggregated costs fills for confidence measures, and the scales that it reads."""
+"""The maps that one pass over aggregated costs fills for confidence measures (native/cost_summary.cpp)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.jit import read_only
+from stereogauge.kernels.library import FLAG, INTEGER, SINGLE, Reads, Writes, aligned, native
 
 NONE = 65535
 NEGLIGIBLE = 2.0**-40
@@ -22,6 +22,11 @@ ROOTS, UNITS, SECOND_DIGITS, LAST_DIGIT = (ENTRIES * place for place in range(4)
 """Where the tables of `Scales` begin."""
 
 MANTISSA_BITS = 23
+MOST_LANES = 16
+"""Pixels that are summarised at once where registers have 64 bytes; fewer elsewhere."""
+
+CHUNK = 8
+"""Memory is for a multiple of this many disparities."""
 
 
 class CostSummary(NamedTuple):
@@ -95,4 +100,89 @@ def lookup_tables(temperature: float) -> NDArray[np.float32]:
     roots = np.exp2(entries / ENTRIES).astype(np.float32).view(np.int32) - (entries << (MANTISSA_BITS - DIGIT))
     differences = np.concatenate([entries, ENTRIES * entries, [ENTRIES**2]])
     weights = np.exp(-differences / temperature).astype(np.float32)
-    return read_only(np.concatenate([roots.view(np.float32), weights]))
+    return np.concatenate([roots.view(np.float32), weights])
+
+
+_map = ("height", "width")
+_cost_summary = native(
+    "cost_summary",
+    returns=FLAG,
+    sums=Reads(np.uint16, "size"),
+    winners=Reads(np.uint16, *_map),
+    tables=Reads(np.float32, LAST_DIGIT + 1),
+    minimum=Writes(np.uint16, *_map),
+    below=Writes(np.uint16, *_map),
+    above=Writes(np.uint16, *_map),
+    second=Writes(np.uint16, *_map),
+    second_minimum=Writes(np.uint16, *_map),
+    total=Writes(np.uint32, *_map),
+    perturbation=Writes(np.float32, *_map),
+    partition=Writes(np.float32, *_map),
+    excess=Writes(np.float32, *_map),
+    ambiguity=Writes(np.float32, *_map),
+    room=Writes(np.uint16, "rounded // 2 + 2", 2 * MOST_LANES, align=64),
+    near=Writes(np.uint16, "rounded"),
+    lowest=Writes(np.uint16, "columns"),
+    chosen=Writes(np.uint16, "columns"),
+    copied=Writes(np.uint16, "copied_size"),
+    sigma=SINGLE,
+    cold=SINGLE,
+    far_close=SINGLE,
+    far_weight=SINGLE,
+    temperature=SINGLE,
+    far=INTEGER,
+    ramp=INTEGER,
+    padded=INTEGER,
+    ndisp=INTEGER,
+    first_row=INTEGER,
+    start=INTEGER,
+    stop=INTEGER,
+)
+
+
+def summary_rows(
+    sums: NDArray[np.uint16],
+    first_row: int,
+    padded: int,
+    ndisp: int,
+    winners: NDArray[np.uint16],
+    scales: Scales,
+    summary: CostSummary,
+    start: int,
+    stop: int,
+) -> None:
+    """Image rows start…stop of a `CostSummary`.
+
+    `sums` is flat (rows, W, padded) and begins with image row `first_row`; its last pixel may end after `ndisp` costs.
+    """
+    height, width = winners.shape
+    end = (stop - first_row) * width * padded - (padded - ndisp)
+    if not (first_row <= start <= stop <= height and start >= 0 and 1 <= ndisp <= padded) or (
+        stop > start and end > sums.size
+    ):
+        raise ValueError(
+            f"The rows {start} to {stop} of {height} x {width} pixels with {ndisp} of {padded} disparities are not "
+            f"within {sums.size} costs from row {first_row} on."
+        )
+    columns, rounded = -(-width // MOST_LANES) * MOST_LANES, -(-ndisp // CHUNK) * CHUNK
+    vectors = rounded // 2 + 2
+    sound = _cost_summary(
+        *(sums, winners, scales.tables, *summary),
+        aligned(vectors * 2 * MOST_LANES, np.uint16).reshape(vectors, 2 * MOST_LANES),
+        *(np.empty(count, np.uint16) for count in (rounded, columns, columns, columns * padded + rounded)),
+        *(scales.sigma_scale, scales.temperature_scale, scales.far_close, scales.far_weight, scales.temperature),
+        *(scales.far, scales.ramp, padded, ndisp, first_row, start, stop),
+    )
+    if not sound:
+        raise ValueError(f"A winner of these costs is not among their {ndisp} disparities.")
+
+
+def flat_costs(costs: NDArray[np.uint16]) -> tuple[NDArray[np.uint16], int]:
+    """The volume as one row of numbers and the distance between its pixels, without a copy where its layout allows."""
+    height, width, ndisp = costs.shape
+    item = costs.itemsize
+    padded = costs.strides[1] // item
+    if costs.dtype != np.uint16 or costs.strides != (width * padded * item, padded * item, item) or padded < ndisp:
+        return np.ascontiguousarray(costs, np.uint16).reshape(-1), ndisp
+    size = height * width * padded - (padded - ndisp)
+    return np.lib.stride_tricks.as_strided(costs, shape=(size,), strides=(item,), writeable=False), padded

@@ -16,9 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError
-from stereogauge.kernels.confidence import summary_rows
-from stereogauge.kernels.cost_summary import CostSummary, Scales
-from stereogauge.kernels.jit import read_only
+from stereogauge.kernels.cost_summary import CostSummary, Scales, summary_rows
 from stereogauge.kernels.sgm import BITS_PER_BYTE, PARABOLA, V_FIT, WHOLE, Pair, View, census_rows
 from stereogauge.kernels.threads import in_threads
 from stereogauge.matching.declaration import Matcher, MatcherParameter, untuned
@@ -253,14 +251,15 @@ class Run:
         return found
 
     def _inspector(self, found: Found) -> Inspector | None:
-        if found.summary is None:
+        summary = found.summary
+        if summary is None:
             return None
         settings, ndisp = self.settings, self.plan.ndisp
         scales = Scales.of(settings.p2, settings.p2, settings.paths * settings.p2)
 
         def inspect(sums: Sums, first_row: int, rows: Rows) -> None:
-            flat, padded = read_only(sums.reshape(-1)), sums.shape[2]
-            summary_rows(flat, first_row, padded, ndisp, found.left.winners, scales, found.summary, *rows)
+            flat, padded = sums.reshape(-1), sums.shape[2]
+            summary_rows(flat, first_row, padded, ndisp, found.left.winners, scales, summary, *rows)
 
         return inspect
 

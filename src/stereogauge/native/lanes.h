@@ -269,3 +269,34 @@ template <class V> INLINE V doubles(const float *at) {
 #endif
     return __builtin_convertvector(load<vec<float, lanes_of<V>>>(at), V);
 }
+
+// a b + c, rounded once where the processor can.
+template <class V> INLINE V fused(V a, V b, V c) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(V) == 64) return (V)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#endif
+#if defined(__FMA__)
+    if constexpr (sizeof(V) == 32) return (V)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__aarch64__)
+    if constexpr (sizeof(V) == 16) return (V)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+#endif
+    return a * b + c;
+}
+
+// A table of 32 numbers in two registers, where the processor finds an entry with one instruction.
+#if defined(__AVX512F__)
+constexpr bool LOOKS_UP = true;
+struct Table {
+    __m512 low, high;
+    explicit Table(const float *at) : low(_mm512_loadu_ps(at)), high(_mm512_loadu_ps(at + 16)) {}
+    vec<float, 16> entry(vec<uint32_t, 16> index) const {  // its number modulo 32
+        return (vec<float, 16>)_mm512_permutex2var_ps(low, (__m512i)index, high);
+    }
+};
+#else
+constexpr bool LOOKS_UP = false;
+struct Table {
+    explicit Table(const float *) {}
+    template <class V> V entry(V index) const { return index; }
+};
+#endif
