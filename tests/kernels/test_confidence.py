@@ -143,8 +143,8 @@ def test_rows_reach_the_leaves_of_trees() -> None:
         inner = 1 if second <= 0 else 2
         expected.append(0.25 + 0.5 + (inner if first <= 1 or np.isnan(first) else 4))
     trees = (feature, threshold, missing_left, left, right, value, roots)
-    assert tree_scores(table, *trees, 0.25).tolist() == expected
+    assert tree_scores(table, 0.25, *trees).tolist() == expected
     backwards = np.array([0, 2, 0, 0, 0, 0], np.int32)
     for damaged in ((feature + 2, left, roots), (feature, backwards, roots), (feature, left, roots + 1)):
         with pytest.raises(ValueError, match="does not exist"):
-            tree_scores(table, damaged[0], threshold, missing_left, damaged[1], right, value, damaged[2], 0.25)
+            tree_scores(table, 0.25, damaged[0], threshold, missing_left, damaged[1], right, value, damaged[2])

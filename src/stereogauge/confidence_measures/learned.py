@@ -60,7 +60,7 @@ class Trees:
         maps = [np.ascontiguousarray(features[name], dtype=np.float32) for name in self.features]
         shape = maps[0].shape
         table = np.stack([each.reshape(-1) for each in maps], axis=1)
-        return tree_scores(table, *(getattr(self, name) for name in ARRAYS), self.baseline).reshape(shape)
+        return tree_scores(table, self.baseline, *(getattr(self, name) for name in ARRAYS)).reshape(shape)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write an .npz of plain arrays with the feature list."""

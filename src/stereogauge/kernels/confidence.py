@@ -109,6 +109,7 @@ def doubled_matches(winners: NDArray[np.uint16], lowest: NDArray[np.uint16]) -> 
 
 def tree_scores(
     table: NDArray[np.float32],
+    baseline: float,
     feature: NDArray[np.int32],
     threshold: NDArray[np.float64],
     missing_left: NDArray[np.bool_],
@@ -116,7 +117,6 @@ def tree_scores(
     right: NDArray[np.int32],
     value: NDArray[np.float64],
     roots: NDArray[np.int32],
-    baseline: float,
 ) -> NDArray[np.float32]:
     """`baseline` + the leaves that each row of `table` reaches; see `stereogauge.confidence_measures.learned.Trees`."""
     if not sound_trees(table.shape[1], feature, left, right, roots):
