@@ -2,7 +2,7 @@
 
 The JSON files are those of `python -m benchmarks --json`; several parts of one run on one machine may come in several
 files, a later one replaces rows of an earlier one. `--elsewhere` takes those of another machine, or of the same one
-with other vector instructions (NUMBA_CPU_NAME, NUMBA_CPU_FEATURES); they get a table of their own. Tables stand between
+with another level of the kernels (STEREOGAUGE_NATIVE_LEVEL); they get a table of their own. Tables are between
 markers in the page, the curves go to a figure and a CSV file beside it. No number is typed by hand.
 """
 

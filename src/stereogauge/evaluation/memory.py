@@ -15,7 +15,7 @@ from stereogauge.store.sources import paths_of
 BYTES_PER_PIXEL = 200
 """What a worker holds for a pixel of its scene at most, measured with all metrics at 2964 × 1988 (docs/scale.md)."""
 BYTES_PER_WORKER = 350 * 2**20
-"""What a worker holds before it has read anything: the interpreter, NumPy, OpenCV, Numba and the compiled kernels."""
+"""What a worker holds before it has read anything: the interpreter, NumPy, OpenCV and the kernels."""
 SHARE = 0.9
 """The part of the free memory that workers may take."""
 

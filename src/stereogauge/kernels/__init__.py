@@ -1,1 +1,1 @@
-"""The Numba code, and nothing else."""
+"""Declarations of the native kernels (`native/*.cpp`), and the threads that share their work."""

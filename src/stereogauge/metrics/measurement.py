@@ -14,13 +14,13 @@ from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.datasets.misplaced import wrong_size
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError
 from stereogauge.kernels.edges import fill_background
-from stereogauge.kernels.jit import read_only
 from stereogauge.masks.scene_regions import SceneRegions, range_in_front
 from stereogauge.metrics.statistics import PassRequest, PixelStatistics, RegionStatistics
 from stereogauge.model import DisparityMap, Image, Mask, Scene, as_disparity
 from stereogauge.protocol import Protocol
 
 Shared = TypeVar("Shared")
+Number = TypeVar("Number", bound=np.generic)
 Fact = float | str
 
 
@@ -88,7 +88,7 @@ class Measurement:
         extras: Mapping[str, Fact] | None = None,
     ) -> None:
         self.regions = scene_regions
-        self.raw = read_only(as_disparity(estimate, "estimate"))
+        self.raw = _frozen(as_disparity(estimate, "estimate"))
         self.extras = dict(extras or {})
         self._right = right_estimate
         self._confidence = confidence
@@ -113,7 +113,7 @@ class Measurement:
     def gt(self) -> DisparityMap:
         """The ground truth, NaN = unknown; of four values per pixel the nearest, where the protocol says so."""
         truths = self.regions.four_truths
-        return self.scene.gt if truths is None else read_only(nearest_of(self.estimate, truths))
+        return self.scene.gt if truths is None else _frozen(nearest_of(self.estimate, truths))
 
     @functools.cached_property
     def largest_truth(self) -> DisparityMap:
@@ -132,17 +132,17 @@ class Measurement:
                 f"Protocol {self.protocol.name!r} clips estimates to the disparity range, and scene {self.scene.id!r} "
                 "has no ndisp; give it in the calibration, or set clip_to_range=false."
             )
-        return read_only(np.clip(self.raw, np.float32(0), np.float32(ndisp)))
+        return _frozen(np.clip(self.raw, np.float32(0), np.float32(ndisp)))
 
     @functools.cached_property
     def estimate(self) -> DisparityMap:
         """The estimate that is measured: clipped, and filled where the invalid policy says so."""
-        return read_only(filled(self.clipped)) if self.protocol.invalid == "fill" else self.clipped
+        return _frozen(filled(self.clipped)) if self.protocol.invalid == "fill" else self.clipped
 
     @functools.cached_property
     def error(self) -> DisparityMap:
         """e = E − D, NaN where either is unknown."""
-        return read_only(self.estimate - self.gt)
+        return _frozen(self.estimate - self.gt)
 
     @functools.cached_property
     def right_estimate(self) -> DisparityMap:
@@ -233,3 +233,10 @@ class Measurement:
             )
             for labels in self.regions.labels(regions)
         ]
+
+
+def _frozen(values: NDArray[Number]) -> NDArray[Number]:
+    """A view that cannot be written to: metrics share the maps of a measurement."""
+    view = values.view()
+    view.flags.writeable = False
+    return view

@@ -40,7 +40,7 @@ from stereogauge.store.sources import scene_text, tags_text
 from stereogauge.tags import TagBook
 from stereogauge.version import VERSION
 
-PACKAGES = ("numpy", "numba", "opencv-python-headless", "scikit-image", "scipy")
+PACKAGES = ("numpy", "opencv-python-headless", "scikit-image", "scipy")
 
 
 def versions() -> dict[str, str]:
