@@ -57,7 +57,7 @@ Number: TypeAlias = float | Mapping[str, float] | None
 Tag: TypeAlias = str | tuple[str, ...]
 
 
-class Paths(Declaration, frozen=True):
+class PathEntries(Declaration, frozen=True):
     """Table `[paths]`: where files lie; `{scene}` differs between scenes."""
 
     ground_truth: str = ""
@@ -79,7 +79,7 @@ class Paths(Declaration, frozen=True):
             )
 
 
-class GroundTruth(Declaration, frozen=True):
+class TruthEntries(Declaration, frozen=True):
     """Table `[ground_truth]`: what stored values mean."""
 
     encoding: str | Mapping[str, str] | None = None
@@ -108,11 +108,11 @@ class Scenes(Declaration, frozen=True):
 class Manifest(Declaration, frozen=True):
     """The whole file."""
 
-    paths: Paths = Paths()
+    paths: PathEntries = PathEntries()
     name: str = ""
     version: str = ""
     labels: Annotated[Mapping[str, int | tuple[int, ...]], entry("classes of the label image by name")] | None = None
-    ground_truth: GroundTruth = GroundTruth()
+    ground_truth: TruthEntries = TruthEntries()
     calibration: CalibrationEntries = CalibrationEntries()
     scenes: Scenes = Scenes()
     tags: Mapping[str, Tag | Mapping[str, Tag]] = {}

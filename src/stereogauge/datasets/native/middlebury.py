@@ -181,7 +181,7 @@ _SEVEN_VIEWS = SceneLayout(
     right="{scene}/view5.*",
     views={(number - 1) / 4: f"{{scene}}/view{number}.*" for number in (0, 2, 3, 4, 6)},
     resolution=lambda place: 1.0 / _divisor(place),
-    decode=lambda file, place, calibration: replace(file, scale=float(_divisor(place))),
+    decode=lambda file, place, calibration: replace(file, scale=_divisor(place)),
     details=_cropped_camera,
     needs=("gt", "left", "right"),
 )

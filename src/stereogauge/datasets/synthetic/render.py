@@ -26,7 +26,7 @@ SAME_SURFACE = 1.0
 
 
 @dataclass(frozen=True)
-class RenderedView:
+class CameraView:
     """What one camera sees: depth in metres, the surface's row in the world's table, radiance in grey levels."""
 
     depth: NDArray[np.float64]
@@ -89,7 +89,7 @@ class Renderer:
         y = self.focal * corners[:, 1] / corners[:, 2] + self.centre[1]
         return float(x.min()), float(x.max()), float(y.min()), float(y.max())
 
-    def view(self, position: float) -> RenderedView:
+    def view(self, position: float) -> CameraView:
         """What the camera at `position` sees."""
         depth = np.empty(self.size, np.float64)
         surface = np.empty(self.size, np.int32)
@@ -100,14 +100,14 @@ class Renderer:
             render_rows(self.table, bounds, position * BASELINE, self.camera, (first, last), depth, surface, radiance)
 
         _rows(self.size[0], work)
-        return RenderedView(depth, surface, radiance)
+        return CameraView(depth, surface, radiance)
 
-    def disparity(self, view: RenderedView) -> DisparityMap:
+    def disparity(self, view: CameraView) -> DisparityMap:
         """Disparity f·B/Z in pixels, NaN where the ray hits nothing."""
         disparity = (self.focal * BASELINE / view.depth).astype(np.float32)
         return np.where(view.surface >= 0, disparity, np.float32(np.nan))
 
-    def visible(self, view: RenderedView, position: float, other: float) -> Mask:
+    def visible(self, view: CameraView, position: float, other: float) -> Mask:
         """Exactly, by a second ray: the point lies in the other image, borders included, with nothing before it."""
         visible = np.empty(self.size, np.bool_)
         bounds = self.bounds(other)

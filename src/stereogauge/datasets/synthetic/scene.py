@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.datasets.synthetic.presets import NEAR, PRESETS, Preset
-from stereogauge.datasets.synthetic.render import ImageModel, RenderedView, Renderer, visible_pixels
+from stereogauge.datasets.synthetic.render import CameraView, ImageModel, Renderer, visible_pixels
 from stereogauge.datasets.synthetic.world import ImageFrame
 from stereogauge.errors import DatasetError, unknown_name
 from stereogauge.io.disparity import write_disparity
@@ -56,7 +56,7 @@ class SyntheticScene(Scene):
         self.renderer = Renderer(preset.world(ImageFrame(height / width), seed), size)
         self.images = preset.images if images is None else images
         self.seed = seed
-        self._rendered: dict[float, RenderedView] = {}
+        self._rendered: dict[float, CameraView] = {}
         part: Any = Unrendered()
         super().__init__(
             f"{preset.id}-{seed}",
@@ -97,7 +97,7 @@ class SyntheticScene(Scene):
             return super()._load(key, source, lambda _: self._render(key))
         return super()._load(key, source, read)
 
-    def _view(self, position: float) -> RenderedView:
+    def _view(self, position: float) -> CameraView:
         if position not in self._rendered:
             self._rendered[position] = self.renderer.view(position)
         return self._rendered[position]
