@@ -26,8 +26,8 @@ LEAST_MEASURED = 0.5
 class Claim:
     """One statement: its kind, what it is about, its numbers, and texts such as a purpose, a reason or a command.
 
-    `names` are algorithms, scenes or terms as they are called in the scores. The kinds are the keys of
-    `stereogauge.decision.words.SENTENCES`, which also says what each of them holds.
+    `names` are algorithms, scenes or terms as they are called in the scores. `stereogauge.decision.words` has
+    the kinds, and what each of them says.
     """
 
     kind: str
@@ -150,8 +150,10 @@ class Verdict:
         if len(self.scenes) == 1:
             return replace(claim, kind="one-scene", names=(leader.algorithm, self.scenes[0]))
         if self.charged_leader is not None:
-            lost = {} if leader.completeness is None else {"lost": 1 - leader.completeness}
-            return replace(claim, kind="sparse-leader", names=(leader.algorithm, self.charged_leader), numbers=lost)
+            names = (leader.algorithm, self.charged_leader)
+            if leader.completeness is None:
+                return replace(claim, kind="leader-with-gaps", names=names)
+            return replace(claim, kind="sparse-leader", names=names, numbers={"lost": 1 - leader.completeness})
         if self.alike:
             names = (leader.algorithm, *(place.algorithm for place in self.alike))
             equal = len(names) == 2 and self.places[1].rank == 1
@@ -160,7 +162,7 @@ class Verdict:
             return replace(claim, kind="few-scenes")
         if leader.first < LEAST_FIRST:
             other = max(self.places[1:], key=lambda place: place.first)
-            shares = {"first": leader.first, "other": other.first}
+            shares = {"first_share": leader.first, "other": other.first}
             return replace(claim, kind="weights-decide", names=(leader.algorithm, other.algorithm), numbers=shares)
         return claim
 
@@ -175,14 +177,15 @@ class Verdict:
         if kind == "take" and self.close:
             yield self._close()
         if self.measured_share < 1 - 1e-9:
-            yield Claim("partly-measured", numbers={"measured": self.measured_share})
+            shares = {"measured": self.measured_share, "unmeasured": 1 - self.measured_share}
+            yield Claim("partly-measured", numbers=shares)
         share = self.leader.completeness
-        if share is not None and share < COMPLETE and kind not in ("only-one", "sparse-leader"):
+        if share is not None and share < COMPLETE and kind not in ("only-one", "sparse-leader", "leader-with-gaps"):
             yield Claim("incomplete", (self.leader.algorithm,), {"lost": 1 - share})
 
     def _certainty(self) -> Claim:
         leader = self.leader
-        numbers = {"first": leader.first, "low": leader.rank_low, "high": leader.rank_high, "terms": self.terms}
+        numbers = {"first_share": leader.first, "low": leader.rank_low, "high": leader.rank_high, "terms": self.terms}
         return Claim("certainty", (leader.algorithm,), numbers)
 
     def _close(self) -> Claim:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stereogauge.decision.claims import Claim
 from stereogauge.decision.requirements import Requirements
-from stereogauge.decision.words import render, sentences, with_unit
+from stereogauge.decision.words import phrases, sentences, with_unit
 from stereogauge.protocol import Protocol
 from stereogauge.ranking.bootstrap import resample_scenes
 from stereogauge.scores.aggregation import aggregated
@@ -42,12 +42,12 @@ class Requirement:
     @property
     def words(self) -> str:
         """What is limited."""
-        return render([self.claim]).headline
+        return phrases(self.claim)[0]
 
     @property
     def arithmetic(self) -> str:
         """How the requirement became this column."""
-        return render([self.claim]).detail
+        return phrases(self.claim)[1]
 
     @property
     def limit_text(self) -> str:
@@ -134,11 +134,11 @@ class Fulfilment:
         return tuple(self.algorithms[place] for place in kept)
 
     def failures(self, algorithm: str) -> tuple[Claim, ...]:
-        """What an algorithm misses; a claim without a value is about something that is not measured."""
+        """What an algorithm misses, or was not measured by."""
         place = self.algorithms.index(algorithm)
         return tuple(
             Claim(
-                "misses",
+                "unmeasured-requirement" if math.isnan(value) else "misses",
                 (algorithm,),
                 {} if math.isnan(value) else {"value": float(value), "limit": one.limit},
                 {"words": one.words, "unit": one.unit, "column": one.column},
@@ -193,7 +193,7 @@ class Fulfilment:
             self.algorithms,
             key=lambda name: (len(self.failures(name)), -self.smallest_margin[self.algorithms.index(name)]),
         )
-        missed = (claim for claim in self.failures(order[0]) if "value" in claim.numbers)
+        missed = (claim for claim in self.failures(order[0]) if claim.kind == "misses")
         return (Claim("none-meets", (order[0],), texts={"purpose": self.name}), *missed)
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,9 +1,11 @@
-"""The English of decisions: claims in, sentences out. To reword a sentence of an answer, change its function here."""
+"""The English of decisions: claims in, sentences out. To reword a sentence of an answer, change its template here."""
 
 from __future__ import annotations
 
+import math
+import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from stereogauge.decision.claims import Claim
 from stereogauge.metrics.registry import parse_column
@@ -11,12 +13,146 @@ from stereogauge.protocol.parameters import EITHER_UNIT
 from stereogauge.ranking.models.weighted import disproportion_note
 from stereogauge.ranking.profile import metric_words
 from stereogauge.ranking.weighted_score import Disproportion
-from stereogauge.text import counted, listed, number_text, percent, upper_first
+from stereogauge.text import counted, listed, number_text, percent
 
 Parts = tuple[str, str]
 """A headline and the detail that follows it; either may be empty."""
-SENTENCES: dict[str, Callable[[Claim], Parts]] = {}
-"""How each kind of claim is written."""
+TEMPLATES: Mapping[str, Parts] = {
+    # Which algorithm to take, by weights.
+    "take": ("{purpose}, take {first}", ""),
+    "only-one": ("{first} is the only algorithm that can be compared here", "So there is nothing to choose from."),
+    "little-measured": (
+        "{purpose}, too little is measured for a choice",
+        "On the measured part {first} has the best score.",
+    ),
+    "one-scene": (
+        "{purpose}, {first} has the best score on {second}",
+        "One scene does not tell whether it would have it on another: evaluate more scenes before you choose.",
+    ),
+    "sparse-leader": (
+        "{purpose}, {first} has the best score, but it leaves out {lost:percent} of the pixels",
+        "If those counted as wrong, {second} would lead.",
+    ),
+    "leader-with-gaps": (
+        "{purpose}, {first} has the best score, but it leaves out pixels",
+        "If those counted as wrong, {second} would lead.",
+    ),
+    "equal": ("{purpose}, {names} are equal on {scenes:count scene}", ""),
+    "alike": (
+        "{purpose}, {first} is ahead, but {scenes:count scene} do not rule out that {others} {others_are} as good",
+        "",
+    ),
+    "few-scenes": (
+        "{purpose}, {first} leads clearly on {scenes:count scene}, but so few do not rule out chance",
+        "At least {least:.0f} are needed.",
+    ),
+    "weights-decide": (
+        "{purpose}, the choice depends on the weights",
+        "{first} leads with these, but is first in only {first_share:percent} of small changes of them, and {second} "
+        "in {other:percent}.",
+    ),
+    "least-scenes": ("", "Fewer than {least:.0f} scenes cannot prove any difference."),
+    "scenes-needed": ("", "With differences as observed, about {needed:.0f} scenes would be needed."),
+    "partly-measured": (
+        "",
+        "{unmeasured:percent} of the weight is not measured here, so this is based on the other {measured:percent}.",
+    ),
+    "incomplete": ("", "{first} gives no value at {lost:percent} of the pixels."),
+    # What an answer cannot say.
+    "scenes-left-out": (
+        "",
+        "Compared on {scenes:.0f} of {asked:.0f} scenes, because not every algorithm has scores on the others.",
+    ),
+    "below-least-scenes": (
+        "",
+        "{scenes:count scene}: no difference can be significant below {least:.0f} scenes.",
+    ),
+    "not-compared": ("", "{names} {names_are} not compared: {reason}."),
+    "last-place": ("", "{first} {reason}."),
+    "nothing-to-compare": ("", "Nothing to compare in {names}."),
+    "no-usual-range": (
+        "",
+        "No usual range is known for {names}: the worst score here counts as 1, so other algorithms in the selection "
+        "would change the score.",
+    ),
+    "one-dataset": ("", "All scenes are from {first}: other kinds of scenes are not measured."),
+    # Requirements: who meets them.
+    "nothing-required": (
+        "For {purpose}, nothing is required of an algorithm",
+        "State a tolerance, an object or a time.",
+    ),
+    "requirements-unmeasured": (
+        "For {purpose}, nothing of what is required is measured in these scores",
+        "Not measured: {names}.",
+    ),
+    "out-of-reach": (
+        "For {purpose}, no algorithm can keep {tolerance:g} m at {at:g} m with this camera",
+        "A precision of {precision:g} px keeps it up to {reach:.3g} m. A baseline of {baseline:.3g} m would reach it.",
+    ),
+    "none-meets": ("For {purpose}, no algorithm meets every requirement", "{first} comes nearest."),
+    "weights-choose": ("{names} meet every requirement", ""),
+    "weights-cannot-choose": (
+        "{names} meet every requirement that is measured",
+        "{leader} has the best score among them, which is no answer yet.",
+    ),
+    "not-checked": ("", "Not measured, so not checked: {names}."),
+    "unmeasured-requirement": ("", "The {words} of {first} is not measured."),
+    # What the camera allows, and how requirements become limits on columns.
+    "depth-step": (
+        "",
+        "One step of {precision:g} px of disparity at {far:g} m is {step:number} m of depth (Z²·δ / (f·B − Z·δ), with "
+        "f·B = {focal_baseline:.4g} px·m).",
+    ),
+    "within-reach": ("", "{tolerance:g} m can be kept up to {reach:.3g} m."),
+    "camera-out-of-reach": (
+        "",
+        "No algorithm can keep {tolerance:g} m at {at:g} m with this camera: a precision of {precision:g} px keeps it "
+        "up to {reach:.3g} m. A baseline of {baseline:.3g} m would reach it.",
+    ),
+    "below-a-pixel": (
+        "",
+        "An object of {size:g} m covers less than a pixel at {at:g} m, so no algorithm can see it there; beyond "
+        "{fills:.3g} m it does not fill one.",
+    ),
+    # Why one algorithm is above another.
+    "same-score": ("{purpose}, {first} and {second} have the same score, {score:.3f}", ""),
+    "better": (
+        "{purpose}, {first} is better than {second}",
+        "Its score is {better:number} against {other:number}, and lower is better.",
+    ),
+    "ahead-on": ("", "{first} is ahead on {ahead:.0f} of {scenes:.0f} scenes, most on {others}."),
+    "lead-by-region": ("", "By region, most of the lead of {first} is from {others}."),
+    "unattributed": ("", "{share:percent} of the difference cannot be attributed to a region."),
+    # The verdict of a gate.
+    "gate-passed": ("Nothing got worse than allowed in {checks:count check}", ""),
+    "gate-failed": ("{failed:.0f} of {checks:.0f} checks failed: {names}", ""),
+    "only-in-baseline": ("", "Not compared, because only the baseline has them: {names}."),
+}
+"""Headline and detail of each kind of claim, in terms of its names, numbers and texts.
+
+A headline gets its full stop when it is written. `first` and `second` are the first names, `names` all of them and
+`others` those after the first.
+"""
+LIMITS: Mapping[str, Parts] = {
+    "tolerance": (
+        "share of depths off by more than {tolerance:g} m",
+        "from {near:g} to {at:g} m at most {wrong:percent} of the pixels may be off by more than {tolerance:g} m, "
+        "which is {step:.2g} px of this camera's disparity at {at:g} m",
+    ),
+    "smallest-object": (
+        "share of fine structures lost",
+        "an object of {size:g} m covers {focal:g}·{size:g}/{at:g} = {pixels:.2g} px at {at:g} m, so structures at most "
+        "{allowed:.0f} px wide count",
+    ),
+    "run-time": ("run time", "at most {seconds:g} s per pair"),
+    "coverage": ("share of pixels without a value", "at least {share:percent} of the pixels have a value"),
+}
+"""What a requirement limits, and how it became a limit on a column: phrases, not sentences."""
+UNATTRIBUTED_REASONS: Mapping[str, str] = {
+    "sparse": "covers too little of its pixels on a scene",
+    "not-stored": "not stored on the parts of the scenes",
+    "not-pixels": "not made of single pixels of one part",
+}
 
 
 class Statement(NamedTuple):
@@ -33,7 +169,7 @@ class Statement(NamedTuple):
 
 def render(claims: Sequence[Claim]) -> Statement:
     """The claims in words: the headline is that of the first one."""
-    parts = [SENTENCES[claim.kind](claim) for claim in claims]
+    parts = [written(claim) for claim in claims]
     if not parts:
         return Statement("", "")
     details = [parts[0][1], *(part for pair in parts[1:] for part in pair)]
@@ -43,6 +179,52 @@ def render(claims: Sequence[Claim]) -> Statement:
 def sentences(claims: Iterable[Claim]) -> tuple[str, ...]:
     """One text per claim."""
     return tuple(render([claim]).sentence for claim in claims)
+
+
+def written(claim: Claim) -> Parts:
+    """Headline and detail of one claim."""
+    if claim.kind in SPECIAL:
+        return SPECIAL[claim.kind](claim)
+    headline, detail = TEMPLATES[claim.kind]
+    return _sentence(_filled(headline, claim)), _sentence(_filled(detail, claim))
+
+
+def phrases(claim: Claim) -> Parts:
+    """What a requirement limits, and how it became a limit on a column."""
+    what, arithmetic = LIMITS[claim.kind]
+    return _filled(what, claim), _filled(arithmetic, claim)
+
+
+class _Formatter(string.Formatter):
+    """Understands `{share:percent}`, `{step:number}` and `{scenes:count scene}` besides Python's own formats."""
+
+    def format_field(self, value: Any, spec: str) -> str:
+        if spec == "percent":
+            return percent(value)
+        if spec == "number":
+            return number_text(value)
+        if spec.startswith("count "):
+            return counted(int(value), spec.removeprefix("count "))
+        return str(super().format_field(value, spec))
+
+
+def _filled(template: str, claim: Claim) -> str:
+    first, second = [*claim.names, "", ""][:2]
+    others = claim.names[1:]
+    values: dict[str, Any] = {**claim.numbers, **claim.texts}
+    if claim.names:
+        values |= {"names": listed(claim.names), "names_are": "is" if len(claim.names) == 1 else "are"}
+    if others:
+        values |= {"others": listed(others), "others_are": "is" if len(others) == 1 else "are"}
+    return _Formatter().vformat(template, (), {"first": first, "second": second, **values})
+
+
+def _sentence(text: str) -> str:
+    """The text with a full stop, unless a name such as `Smith et al.` ends it with one."""
+    if not text:
+        return ""
+    ended = text.removesuffix(".") if text.endswith("..") else text
+    return ended if ended.endswith((".", "!", "?")) else f"{ended}."
 
 
 def score_text(term: str, value: float, depth_unit: str = EITHER_UNIT) -> str:
@@ -68,106 +250,6 @@ def times(now: float, then: float) -> str:
     return f"{100 * then:.0f} % instead of {100 * now:.0f} %"
 
 
-def says(kind: str) -> Callable[[Callable[[Claim], Parts]], Callable[[Claim], Parts]]:
-    """Declare that a function writes the claims of this kind."""
-
-    def declare(function: Callable[[Claim], Parts]) -> Callable[[Claim], Parts]:
-        SENTENCES[kind] = function
-        return function
-
-    return declare
-
-
-def _stop(text: str) -> str:
-    """The text with a full stop, unless a name such as `Smith et al.` ends it with one."""
-    return text if text.endswith((".", "!", "?")) else f"{text}."
-
-
-def _count(claim: Claim, name: str, noun: str) -> str:
-    return counted(int(claim.numbers[name]), noun)
-
-
-def _is(names: Sequence[str]) -> str:
-    return "is" if len(names) == 1 else "are"
-
-
-# Which algorithm to take, by weights.
-
-
-@says("take")
-def _take(claim: Claim) -> Parts:
-    return _stop(f"{claim.texts['purpose']}, take {claim.names[0]}"), ""
-
-
-@says("only-one")
-def _only_one(claim: Claim) -> Parts:
-    return (
-        f"{claim.names[0]} is the only algorithm that can be compared here.",
-        "So there is nothing to choose from.",
-    )
-
-
-@says("little-measured")
-def _little_measured(claim: Claim) -> Parts:
-    return (
-        f"{claim.texts['purpose']}, too little is measured for a choice.",
-        f"On the measured part {claim.names[0]} has the best score.",
-    )
-
-
-@says("one-scene")
-def _one_scene(claim: Claim) -> Parts:
-    name, scene = claim.names
-    return (
-        _stop(f"{claim.texts['purpose']}, {name} has the best score on {scene}"),
-        "One scene does not tell whether it would have it on another: evaluate more scenes before you choose.",
-    )
-
-
-@says("sparse-leader")
-def _sparse_leader(claim: Claim) -> Parts:
-    lost = f"{percent(claim.numbers['lost'])} of the pixels" if "lost" in claim.numbers else "pixels"
-    return (
-        f"{claim.texts['purpose']}, {claim.names[0]} has the best score, but it leaves out {lost}.",
-        f"If those counted as wrong, {claim.names[1]} would lead.",
-    )
-
-
-@says("equal")
-def _equal(claim: Claim) -> Parts:
-    return f"{claim.texts['purpose']}, {listed(claim.names)} are equal on {_count(claim, 'scenes', 'scene')}.", ""
-
-
-@says("alike")
-def _alike(claim: Claim) -> Parts:
-    leader, others = claim.names[0], claim.names[1:]
-    return (
-        f"{claim.texts['purpose']}, {leader} is ahead, but {_count(claim, 'scenes', 'scene')} do not rule out that "
-        f"{listed(others)} {_is(others)} as good.",
-        "",
-    )
-
-
-@says("few-scenes")
-def _few_scenes(claim: Claim) -> Parts:
-    return (
-        f"{claim.texts['purpose']}, {claim.names[0]} leads clearly on {_count(claim, 'scenes', 'scene')}, but so few "
-        "do not rule out chance.",
-        f"At least {claim.numbers['least']:.0f} are needed.",
-    )
-
-
-@says("weights-decide")
-def _weights_decide(claim: Claim) -> Parts:
-    leader, other = claim.names
-    return (
-        f"{claim.texts['purpose']}, the choice depends on the weights.",
-        f"{leader} leads with these, but is first in only {percent(claim.numbers['first'])} of small changes of them, "
-        f"and {other} in {percent(claim.numbers['other'])}.",
-    )
-
-
-@says("certainty")
 def _certainty(claim: Claim) -> Parts:
     name, numbers = claim.names[0], claim.numbers
     low, high = int(numbers["low"]), int(numbers["high"])
@@ -176,49 +258,23 @@ def _certainty(claim: Claim) -> Parts:
         return "", f"When the scenes are redrawn, the rank of {name} is {ranks} in 95 % of the draws."
     weights = (
         "is first under every small change of the weights that was tried"
-        if numbers["first"] == 1
-        else f"is first in {percent(numbers['first'])} of small changes of the weights"
+        if numbers["first_share"] == 1
+        else f"is first in {percent(numbers['first_share'])} of small changes of the weights"
     )
     return "", f"{name} {weights}; when the scenes are redrawn, its rank is {ranks} in 95 % of the draws."
 
 
-@says("least-scenes")
-def _least_scenes(claim: Claim) -> Parts:
-    return "", f"Fewer than {claim.numbers['least']:.0f} scenes cannot prove any difference."
-
-
-@says("scenes-needed")
-def _scenes_needed(claim: Claim) -> Parts:
-    return "", f"With differences as observed, about {claim.numbers['needed']:.0f} scenes would be needed."
-
-
-@says("close")
 def _close(claim: Claim) -> Parts:
-    verb = "comes" if len(claim.names) == 1 else "come"
-    text = f"{listed(claim.names, 2)} {verb} close"
+    text = f"{listed(claim.names, 2)} {'comes' if len(claim.names) == 1 else 'come'} close"
     if "of" not in claim.texts:
         return "", f"{text}."
     changed = times(claim.numbers["weight"], claim.numbers["tie"])
     return "", f"{text}: if {claim.texts['of']} had {changed}, {claim.names[0]} would lead."
 
 
-@says("partly-measured")
-def _partly_measured(claim: Claim) -> Parts:
-    share = claim.numbers["measured"]
-    return "", (
-        f"{percent(1 - share)} of the weight is not measured here, so this is based on the other {percent(share)}."
-    )
-
-
-@says("incomplete")
-def _incomplete(claim: Claim) -> Parts:
-    return "", f"{claim.names[0]} gives no value at {percent(claim.numbers['lost'])} of the pixels."
-
-
-@says("only-sure")
 def _only_sure(claim: Claim) -> Parts:
-    densities = [f"{name} {percent(claim.numbers[name])}" for name in claim.names if name in claim.numbers]
-    shown = f" They give a value at: {', '.join(densities)}." if densities else ""
+    densities = ", ".join(f"{name} {percent(claim.numbers[name])}" for name in claim.names)
+    shown = f" They give a value at: {densities}." if densities else ""
     return (
         "Where only sure values count there is no winner.",
         f"Maps of different density make no fair order, since leaving pixels out would win it.{shown} Compare them on "
@@ -226,301 +282,81 @@ def _only_sure(claim: Claim) -> Parts:
     )
 
 
-# What an answer cannot say.
-
-
-@says("scenes-left-out")
-def _scenes_left_out(claim: Claim) -> Parts:
-    return "", (
-        f"Compared on {claim.numbers['scenes']:.0f} of {claim.numbers['asked']:.0f} scenes, because not every "
-        "algorithm has scores on the others."
-    )
-
-
-@says("below-least-scenes")
-def _below_least_scenes(claim: Claim) -> Parts:
-    return "", (
-        f"{upper_first(_count(claim, 'scenes', 'scene'))}: no difference can be significant below "
-        f"{claim.numbers['least']:.0f} scenes."
-    )
-
-
-@says("not-compared")
-def _not_compared(claim: Claim) -> Parts:
-    return "", _stop(f"{listed(claim.names)} {_is(claim.names)} not compared: {claim.texts['reason']}")
-
-
-@says("last-place")
-def _last_place(claim: Claim) -> Parts:
-    return "", _stop(f"{claim.names[0]} {claim.texts['reason']}")
-
-
-@says("nothing-to-compare")
-def _nothing_to_compare(claim: Claim) -> Parts:
-    return "", f"Nothing to compare in {listed(claim.names, 3)}."
-
-
-@says("disproportion")
 def _disproportion(claim: Claim) -> Parts:
     return "", disproportion_note(Disproportion(claim.names[0], claim.numbers["weight"], claim.numbers["share"]))
 
 
-@says("no-usual-range")
-def _no_usual_range(claim: Claim) -> Parts:
-    return "", (
-        f"No usual range is known for {listed(claim.names)}: the worst score here counts as 1, so other algorithms in "
-        "the selection would change the score."
-    )
-
-
-@says("one-dataset")
-def _one_dataset(claim: Claim) -> Parts:
-    return "", f"All scenes are from {claim.names[0]}: other kinds of scenes are not measured."
-
-
-# How much of a profile is measured.
-
-
-@says("measured")
 def _measured(claim: Claim) -> Parts:
     if not claim.names:
         return "everything that it weighs is measured", ""
     return f"{percent(claim.numbers['measured'])} of its weight is measured", f"not measured: {', '.join(claim.names)}"
 
 
-# Requirements: who meets them, and what the camera allows.
-
-
-def _for(claim: Claim) -> str:
-    return f"For {claim.texts['purpose']}"
-
-
-def _that_is_measured(claim: Claim) -> str:
-    return " that is measured" if claim.numbers.get("lacking") else ""
+def _met(claim: Claim) -> str:
+    return "meet every requirement that is measured" if claim.numbers.get("lacking") else "meet every requirement"
 
 
 def _margin(claim: Claim) -> str:
     return f"at least {percent(claim.numbers['margin'])} below each limit"
 
 
-@says("out-of-reach")
-def _out_of_reach(claim: Claim) -> Parts:
-    headline, detail = _camera_out_of_reach(claim)
-    return f"{_for(claim)}, {headline[0].lower()}{headline[1:]}", detail
-
-
-@says("nothing-required")
-def _nothing_required(claim: Claim) -> Parts:
-    return f"{_for(claim)}, nothing is required of an algorithm.", "State a tolerance, an object or a time."
-
-
-@says("requirements-unmeasured")
-def _requirements_unmeasured(claim: Claim) -> Parts:
-    return f"{_for(claim)}, nothing of what is required is measured in these scores.", (
-        f"Not measured: {listed(claim.names)}."
-    )
-
-
-@says("none-meets")
-def _none_meets(claim: Claim) -> Parts:
-    return f"{_for(claim)}, no algorithm meets every requirement.", f"{claim.names[0]} comes nearest."
-
-
-@says("meets")
 def _meets(claim: Claim) -> Parts:
     """One algorithm meets the requirements, but not surely enough to be taken."""
     only = "" if claim.numbers["alone"] else "only "
-    headline = f"{_for(claim)}, {only}{claim.names[0]} meets every requirement{_that_is_measured(claim)}."
+    headline = f"For {claim.texts['purpose']}, {only}{claim.names[0]} {_met(claim).replace('meet', 'meets', 1)}."
     if "certainty" in claim.numbers:
         share = percent(claim.numbers["certainty"])
         return headline, f"It does so in only {share} of the draws of as many scenes, so other scenes may differ."
     return headline, "One scene tells little about others." if claim.numbers["scenes"] == 1 else ""
 
 
-@says("several-meet")
 def _several_meet(claim: Claim) -> Parts:
     return (
-        f"{_for(claim)}, {listed(claim.names)} meet every requirement{_that_is_measured(claim)}.",
+        f"For {claim.texts['purpose']}, {listed(claim.names)} {_met(claim)}.",
         f"{claim.names[0]} has the largest margin: {_margin(claim)}. Weights would choose among them.",
     )
 
 
-@says("weights-choose")
-def _weights_choose(claim: Claim) -> Parts:
-    return f"{listed(claim.names)} meet every requirement.", ""
-
-
-@says("weights-cannot-choose")
-def _weights_cannot_choose(claim: Claim) -> Parts:
-    return (
-        f"{listed(claim.names)} meet every requirement that is measured.",
-        f"{claim.texts['leader']} has the best score among them, which is no answer yet.",
-    )
-
-
-@says("take-required")
 def _take_required(claim: Claim) -> Parts:
-    only = "" if claim.numbers["alone"] else "It is the only one that meets every requirement: "
-    draws = f"{percent(claim.numbers['certainty'])} of the draws of {_count(claim, 'scenes', 'scene')}"
-    return _stop(f"{_for(claim)}, take {claim.names[0]}"), upper_first(f"{only}{_margin(claim)}, in {draws}.")
+    only = "It meets every requirement" if claim.numbers["alone"] else "It is the only one that meets every requirement"
+    draws = f"{percent(claim.numbers['certainty'])} of the draws of {counted(int(claim.numbers['scenes']), 'scene')}"
+    headline = _sentence(f"For {claim.texts['purpose']}, take {claim.names[0]}")
+    return headline, f"{only}: {_margin(claim)}, in {draws}."
 
 
-@says("not-checked")
-def _not_checked(claim: Claim) -> Parts:
-    return "", f"Not measured, so not checked: {listed(claim.names)}."
-
-
-@says("misses")
 def _misses(claim: Claim) -> Parts:
-    what = f"The {claim.texts['words']} of {claim.names[0]}"
-    if "value" not in claim.numbers:
-        return "", f"{what} is not measured."
     value, limit = (with_unit(claim.numbers[name], claim.texts["unit"]) for name in ("value", "limit"))
-    return "", f"{what} is {value}; the limit is {limit}."
+    return "", f"The {claim.texts['words']} of {claim.names[0]} is {value}; the limit is {limit}."
 
 
-@says("depth-step")
-def _depth_step(claim: Claim) -> Parts:
-    numbers = claim.numbers
-    step = numbers["step"]
-    size = "no longer measurable" if step == float("inf") else f"{number_text(step)} m of depth"
-    return "", (
-        f"One step of {numbers['precision']:g} px of disparity at {numbers['far']:g} m is {size} "
-        f"(Z²·δ / (f·B − Z·δ), with f·B = {numbers['focal_baseline']:.4g} px·m)."
-    )
-
-
-@says("within-reach")
-def _within_reach(claim: Claim) -> Parts:
-    return "", f"{claim.numbers['tolerance']:g} m can be kept up to {claim.numbers['reach']:.3g} m."
-
-
-@says("camera-out-of-reach")
-def _camera_out_of_reach(claim: Claim) -> Parts:
-    numbers = claim.numbers
-    return (
-        f"No algorithm can keep {numbers['tolerance']:g} m at {numbers['at']:g} m with this camera.",
-        f"A precision of {numbers['precision']:g} px keeps it up to {numbers['reach']:.3g} m. A baseline of "
-        f"{numbers['baseline']:.3g} m would reach it.",
-    )
-
-
-@says("below-a-pixel")
-def _below_a_pixel(claim: Claim) -> Parts:
-    numbers = claim.numbers
-    return "", (
-        f"An object of {numbers['size']:g} m covers less than a pixel at {numbers['at']:g} m, so no algorithm can see "
-        f"it there; beyond {numbers['fills']:.3g} m it does not fill one."
-    )
-
-
-@says("tolerance")
-def _tolerance(claim: Claim) -> Parts:
-    numbers = claim.numbers
-    return f"share of depths off by more than {numbers['tolerance']:g} m", (
-        f"from {numbers['near']:g} to {numbers['at']:g} m at most {percent(numbers['wrong'])} of the pixels may be off "
-        f"by more than {numbers['tolerance']:g} m, which is {numbers['step']:.2g} px of this camera's disparity at "
-        f"{numbers['at']:g} m"
-    )
-
-
-@says("smallest-object")
-def _smallest_object(claim: Claim) -> Parts:
-    numbers = claim.numbers
-    return "share of fine structures lost", (
-        f"an object of {numbers['size']:g} m covers {numbers['focal']:g}·{numbers['size']:g}/{numbers['at']:g} = "
-        f"{numbers['pixels']:.2g} px at {numbers['at']:g} m, so structures at most {numbers['allowed']:.0f} px wide "
-        "count"
-    )
-
-
-@says("run-time")
-def _run_time(claim: Claim) -> Parts:
-    return "run time", f"at most {claim.numbers['seconds']:g} s per pair"
-
-
-@says("coverage")
-def _coverage(claim: Claim) -> Parts:
-    return "share of pixels without a value", f"at least {percent(claim.numbers['share'])} of the pixels have a value"
-
-
-# Why one algorithm is above another.
-
-
-@says("same-score")
-def _same_score(claim: Claim) -> Parts:
-    first, second = claim.names
-    return f"{claim.texts['purpose']}, {first} and {second} have the same score, {claim.numbers['score']:.3f}.", ""
-
-
-@says("better")
-def _better(claim: Claim) -> Parts:
-    better, other = claim.names
-    return _stop(f"{claim.texts['purpose']}, {better} is better than {other}"), (
-        f"Its score is {number_text(claim.numbers['better'])} against {number_text(claim.numbers['other'])}, and lower "
-        "is better."
-    )
-
-
-@says("better-at")
 def _better_at(claim: Claim) -> Parts:
     """The terms in which one algorithm is better, its own score first where both have one."""
     name, *terms = claim.names
     texts = []
     for term in terms:
-        scores = [claim.numbers.get(f"{term} {whose}") for whose in ("own", "other")]
-        own, other = (None if score is None else score_text(term, score, claim.texts["unit"]) for score in scores)
-        texts.append(metric_words(term) + (f", {own} against {other}" if own and other else ""))
+        own, other = (claim.numbers.get(f"{term} {whose}", math.nan) for whose in ("own", "other"))
+        unit = claim.texts["unit"]
+        known = "" if math.isnan(own) else f", {score_text(term, own, unit)} against {score_text(term, other, unit)}"
+        texts.append(metric_words(term) + known)
     return "", f"{name} is better at {'; '.join(texts)}."
 
 
-@says("ahead-on")
-def _ahead_on(claim: Claim) -> Parts:
-    name, *scenes = claim.names
-    ahead, count = int(claim.numbers["ahead"]), int(claim.numbers["scenes"])
-    return "", _stop(f"{name} is ahead on {ahead} of {count} scenes, most on {listed(scenes)}")
-
-
-@says("lead-by-region")
-def _lead_by_region(claim: Claim) -> Parts:
-    name, *regions = claim.names
-    return "", _stop(f"By region, most of the lead of {name} is from {listed(regions)}")
-
-
-@says("unattributed")
-def _unattributed(claim: Claim) -> Parts:
-    return "", f"{percent(claim.numbers['share'])} of the difference cannot be attributed to a region."
-
-
-UNATTRIBUTED_REASONS: Mapping[str, str] = {
-    "sparse": "covers too little of its pixels on a scene",
-    "not-stored": "not stored on the parts of the scenes",
-    "not-pixels": "not made of single pixels of one part",
-}
-
-
-@says("unattributed-terms")
 def _unattributed_terms(claim: Claim) -> Parts:
     reason = UNATTRIBUTED_REASONS[claim.texts["reason"]]
     return "", f"Not attributed to regions: {', '.join(claim.names)} ({reason})."
 
 
-# The verdict of a gate.
-
-
-@says("gate-passed")
-def _gate_passed(claim: Claim) -> Parts:
-    return f"Nothing got worse than allowed in {_count(claim, 'checks', 'check')}.", ""
-
-
-@says("gate-failed")
-def _gate_failed(claim: Claim) -> Parts:
-    return (
-        f"{claim.numbers['failed']:.0f} of {claim.numbers['checks']:.0f} checks failed: {listed(claim.names)}.",
-        "",
-    )
-
-
-@says("only-in-baseline")
-def _only_in_baseline(claim: Claim) -> Parts:
-    return "", f"Not compared, because only the baseline has them: {', '.join(claim.names)}."
+SPECIAL: Mapping[str, Callable[[Claim], Parts]] = {
+    "certainty": _certainty,
+    "close": _close,
+    "only-sure": _only_sure,
+    "disproportion": _disproportion,
+    "measured": _measured,
+    "meets": _meets,
+    "several-meet": _several_meet,
+    "take-required": _take_required,
+    "misses": _misses,
+    "better-at": _better_at,
+    "unattributed-terms": _unattributed_terms,
+}
+"""Claims whose sentence depends on more than their values."""
