@@ -25,7 +25,7 @@ def test_the_demonstration_leaves_maps_pictures_and_scores(tmp_path: Path, capsy
     )
     page = (out / "report" / "report.html").read_text(encoding="utf-8")
     assert page.index('id="answer"') < page.index('id="scores"')
-    assert "one scene cannot tell whether it would have it on another" in page
+    assert "One scene does not show whether it would lead on others" in page
     pictures = {path.name for path in (out / "pictures").iterdir()}
     assert {"ground-truth.png", "census-SGM.png", "OpenCV-SGBM-d-fat.png", "OpenCV-BM-bad@2.png"} <= pictures
     with sg.open_store(out / "demo.sqlite", read_only=True) as store:

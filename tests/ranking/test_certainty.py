@@ -200,7 +200,7 @@ class TestScenesAsBlocks:
     def test_few_scenes_say_that_they_cannot_tell_and_how_many_could(self, cube_of: Build) -> None:
         test = friedman(cube_of([[[1], [2]], [[2], [1]], [[3], [3]], [[4], [4]]]))
         assert not test.can_tell
-        assert test.sentence.startswith("2 scenes cannot tell 4 algorithms apart")
+        assert test.sentence.startswith("2 scenes cannot distinguish 4 algorithms")
         assert test.scenes_needed is not None
         assert 2 < test.scenes_needed < 10
         assert f"about {test.scenes_needed} scenes" in test.sentence

@@ -11,7 +11,7 @@ import pytest
 
 from stereogauge.ranking import Column, ScoreCube, rank
 from stereogauge.ranking.bootstrap import bootstrap
-from stereogauge.ranking.significance import Pair, different_from_best, friedman, mark_note
+from stereogauge.ranking.significance import PairTest, different_from_best, friedman, mark_note
 from stereogauge.scores.aggregation import aggregated
 from stereogauge.tables.markup import html_table, latex_table, latex_text
 from stereogauge.tables.ranking_tables import beats_table, pairs_table, ranking_table
@@ -177,7 +177,7 @@ class TestRankings:
 
 
 def test_pairs_are_bold_below_the_chosen_level() -> None:
-    pair = Pair("A", "B", 12, "A", -1.0, 0.9, 0.02, 0.03)
+    pair = PairTest("A", "B", 12, "A", -1.0, 0.9, 0.02, 0.03)
     for alpha, emphasis in ((0.05, "best"), (0.01, "")):
         shown = pairs_table([pair], "bad@1", alpha)
         assert shown.rows[0][-1].emphasis == emphasis

@@ -50,8 +50,8 @@ def command(
     most. Without A and B it looks at all algorithms: where many fail, which pairs complement each other, and the error
     curve over all thresholds.
     """
+    from stereogauge.decision.pixels import pair_contrasts, two_class_column
     from stereogauge.evaluation.stored_maps import store_origins
-    from stereogauge.report.answer import pair_contrasts, two_class_column
     from stereogauge.tables.decision_tables import explanation_tables
 
     if (first is None) != (second is None):

@@ -59,7 +59,7 @@ class Requirement:
 class Fulfilment:
     """Values of every algorithm in the column of every requirement, means over the scenes; NaN where not measured.
 
-    `holds` (draws, algorithms) tells, for draws of as many scenes, who meets every measured requirement. `camera` are
+    `holds` (draws, algorithms) is, for draws of as many scenes, who meets every measured requirement. `camera` are
     claims about what the camera allows, whatever the algorithm; `scenes` is the number of scenes.
     """
 
@@ -149,7 +149,7 @@ class Fulfilment:
 
     @property
     def lacking(self) -> tuple[Requirement, ...]:
-        """The requirements that nobody was measured by."""
+        """The requirements that no algorithm was measured by."""
         return tuple(one for one, known in zip(self.requirements, self.measured, strict=True) if not known)
 
     @property

@@ -10,6 +10,7 @@ from typing import Protocol as Interface
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.decision.explain import Explanation
 from stereogauge.errors import StereogaugeError
 from stereogauge.io.files import load_disparity
 from stereogauge.masks.scene_content import grey
@@ -19,10 +20,11 @@ from stereogauge.metrics.picture import Picture, clip_limit
 from stereogauge.metrics.registry import parse_column
 from stereogauge.model import DisparityMap, Mask, Scene, as_disparity
 from stereogauge.protocol import Protocol, load_protocol
-from stereogauge.scores.cube import Values
+from stereogauge.scores.cube import ScoreCube, Values
 
 BOTH_RIGHT, ONLY_FIRST, ONLY_SECOND, BOTH_WRONG, NOT_COUNTED = 0, 1, 2, 3, 255
 COLOURS = {BOTH_RIGHT: "#e8e8e8", ONLY_FIRST: "#0072b2", ONLY_SECOND: "#e69f00", BOTH_WRONG: "#cc79a7"}
+MOST_PICTURED = 3
 CROP_SHARE, SMALLEST_CROP = 7, 32  # crops are a seventh of the image wide, and at least 32 px
 
 
@@ -69,7 +71,7 @@ class DifferingCrop(NamedTuple):
 class Contrast:
     """Two maps of a scene under one column: `verdict` has four colours, `gain` is |e_first| − |e_second| in px.
 
-    `shares` are those of the counted pixels: both right, only the first, only the second, both wrong. Crops stand in
+    `shares` are those of the counted pixels: both right, only the first, only the second, both wrong. Crops are in
     the order of their contribution. Pixels that the column does not count are greyed.
     """
 
@@ -150,6 +152,34 @@ def contrast(
         shares=(float(shares[0]), float(shares[1]), float(shares[2]), float(shares[3])),
         crops=ranked_crops(wrong[0], wrong[1], counted, crops),
     )
+
+
+def two_class_column(cube: ScoreCube, order: Sequence[str] = ()) -> str:
+    """A column that calls single pixels right or wrong: of the terms in `order`, else the first that the cube has."""
+    stored = [
+        column for column in cube.columns if column.declared.metric.region is None and column.declared.metric.classifies
+    ]
+    chosen = [column for term in order for column in stored if term in (column.metric, str(column))]
+    return str((chosen or stored)[0]) if stored else "bad@1:all"
+
+
+def pair_contrasts(
+    why: Explanation, cube: ScoreCube, origins: MapOrigins, column: str = ""
+) -> tuple[list[Contrast], list[str]]:
+    """Both maps of an explanation on the scenes that decide most, and reasons for those that are not available."""
+    terms = [reason.term for reason in sorted(why.terms, key=lambda reason: -abs(reason.amount))]
+    judged = column or two_class_column(cube, terms)
+    made, reasons = [], []
+    for piece in sorted(why.scenes, key=lambda piece: -abs(piece.amount))[:MOST_PICTURED]:
+        try:
+            sources = {name: origins.source(name, piece.name) for name in (why.first, why.second)}
+            for name, where in sources.items():
+                if where is None:
+                    raise StereogaugeError(f"the map of {name} is not available")
+            made.append(contrast(origins.scene(piece.name), sources, judged, origins.protocol))
+        except (StereogaugeError, OSError) as reason:
+            reasons.append(f"Pictures of {piece.name}: {reason}")
+    return made, reasons
 
 
 def backdrop(scene: Scene) -> NDArray[np.uint8] | None:

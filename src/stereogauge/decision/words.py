@@ -27,7 +27,7 @@ TEMPLATES: Mapping[str, Parts] = {
     ),
     "one-scene": (
         "{purpose}, {first} has the best score on {second}",
-        "One scene does not tell whether it would have it on another: evaluate more scenes before you choose.",
+        "One scene does not show whether it would lead on others: evaluate more scenes before you choose.",
     ),
     "sparse-leader": (
         "{purpose}, {first} has the best score, but it leaves out {lost:percent} of the pixels",
@@ -307,7 +307,7 @@ def _meets(claim: Claim) -> Parts:
     if "certainty" in claim.numbers:
         share = percent(claim.numbers["certainty"])
         return headline, f"It does so in only {share} of the draws of as many scenes, so other scenes may differ."
-    return headline, "One scene tells little about others." if claim.numbers["scenes"] == 1 else ""
+    return headline, "One scene says little about others." if claim.numbers["scenes"] == 1 else ""
 
 
 def _several_meet(claim: Claim) -> Parts:

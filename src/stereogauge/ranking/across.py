@@ -74,8 +74,8 @@ def joined_orders(rankings: dict[str, Ranking]) -> AcrossDatasets:
 def schulze(ranks: Values) -> NDArray[np.int64]:
     """Ranks by Schulze's method from ranks (algorithms, votes); NaN takes no part in a vote.
 
-    d[a, b] counts the votes that prefer a to b; a path is as strong as its weakest preference, and a stands before b
-    when its strongest path to b is stronger than b's to a. The rank counts how many stand before.
+    d[a, b] counts the votes that prefer a to b; a path is as strong as its weakest preference, and a is before b
+    when its strongest path to b is stronger than b's to a. The rank counts how many are before.
 
     >>> schulze(np.array([[1.0, 2, 1], [2, 1, 2], [3, 3, 3]])).tolist()
     [1, 2, 3]

@@ -1,7 +1,6 @@
 """Costs that can be ranked: lower is better in every cell, and no cell is missing.
 
-Gaps are treated by the rule that the user chose; a column without any value says nothing about anybody and is always
-left out.
+Gaps are treated by the rule that the user chose; a column without any value is always left out.
 """
 
 from __future__ import annotations
@@ -107,7 +106,8 @@ def richest(gap: Mask, sparse: Mask, rows: Mask) -> Mask:
 
     Starting from all algorithms, the one that costs the others the most columns is left out again and again; the best
     set on the way is taken, or `rows` where that holds as much. A score that covers too little of its pixels is no gap
-    here, since nobody removes a column by leaving pixels out; an algorithm that is sparse in most columns is left out.
+    here, since no algorithm removes a column by leaving pixels out; one that is sparse in most
+    columns is left out.
     """
     lacks = gap & ~sparse
     kept: Mask = np.asarray(sparse.sum(axis=1) <= sparse.shape[1] / 2)
@@ -132,7 +132,7 @@ def prepare(cube: ScoreCube, rule: MissingRule = "common") -> tuple[Costs, Selec
     `worst` gives a gap the last rank, `common` first leaves out algorithms that lack more than half of the columns,
     then the columns that another one lacks; where that would leave out most of the algorithms, those stay whose common
     columns hold the most comparisons (`richest`). A score that covers too little of its pixels counts against its
-    algorithm, never against the column: nobody removes a column by leaving pixels out. It takes the last rank there
+    algorithm, never against the column: leaving pixels out removes no column. It takes the last rank there
     under every rule but `drop-algorithm`. Regions with the same pixels count once.
     """
     if not (cube.algorithms and cube.scenes and cube.columns):
@@ -142,7 +142,7 @@ def prepare(cube: ScoreCube, rule: MissingRule = "common") -> tuple[Costs, Selec
     matrix = column_costs(cube.columns, found.values).reshape(shape)
     gaps = _Gaps(found, np.isnan(matrix), found.sparse.reshape(shape))
     keep: NDArray[np.bool_] = np.asarray(~gaps.gap.all(axis=0))
-    dropped = [Dropped("column", gaps.label(flat), gaps.nobody(flat)) for flat in np.flatnonzero(~keep)]
+    dropped = [Dropped("column", gaps.label(flat), gaps.reason_for_all(flat)) for flat in np.flatnonzero(~keep)]
     repeated = twins(cube)
     for place in repeated:
         keep[place :: len(cube.columns)] = False
@@ -220,8 +220,8 @@ class _Gaps:
     def reason(self, row: np.intp, flat: np.intp) -> str:
         return self.found.reason(int(row), int(self.scene_of[flat]), int(self.column_of[flat]))
 
-    def nobody(self, flat: np.intp) -> str:
-        """Why a column says nothing about anybody."""
+    def reason_for_all(self, flat: np.intp) -> str:
+        """Why a column says nothing about any algorithm."""
         reasons = {self.reason(np.intp(row), flat) for row in range(len(self.cube.algorithms))} - {"no score"}
         return f"{min(reasons)}: too few for a comparison" if reasons else "no algorithm has a score there"
 

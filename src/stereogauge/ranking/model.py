@@ -38,7 +38,7 @@ class Outcome:
     number behind it; `group` a class that the model forms, or None. `extra` holds more facts of each algorithm, by
     heading; `arrays` whatever else the model found (named and described in its definition); `axes` says what each axis
     of an array counts: "algorithms", or a key of `names`, which names the entries along it. `dropped` lists what the
-    model had to leave out. Algorithms of equal rank stand in the order of `tie_break` (ascending, the first array
+    model had to leave out. Algorithms of equal rank are in the order of `tie_break` (ascending, the first array
     first), else of `value`. `notes` are sentences that a reader of the order should see.
     """
 
@@ -69,9 +69,8 @@ class Model:
     `compute(costs, **options)` returns an `Outcome`. `resample(costs, multiplicity, **options)`, where a model has
     it, gives the figures that decide the order (ascending) for many draws of scenes at once: multiplicity (draws,
     scenes) → (draws, algorithms); without it the bootstrap calls `compute` for each draw. `narrow(cube, **options)`
-    keeps the columns that the model reads, so that a gap elsewhere removes nobody. `options` names what a user may
-    set, with its meaning. `classes`
-    is true where ranks number classes of algorithms instead of places.
+    keeps the columns that the model reads, so that a gap elsewhere removes no algorithm. `options` names what a user
+    may set, with its meaning. `classes` is true where ranks number classes of algorithms instead of places.
     """
 
     id: str
@@ -118,7 +117,7 @@ def model_declaration(name: str) -> Model:
 class Ranking(Displayed):
     """Algorithms from best to worst under one model.
 
-    All sequences stand in that order (ties by name order of the selection). `arrays` keeps what else the model found.
+    All sequences are in that order (ties by name order of the selection). `arrays` keeps what else the model found.
     `axes` says what each axis of an array counts: "algorithms", in the order of the ranking, or a key of `names`.
     """
 
@@ -197,7 +196,7 @@ class Ranking(Displayed):
         return str(self.to_pandas().to_csv(index=False))
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole ranking as plain values: model, options, selection, one entry an algorithm, then the arrays.
+        """The whole ranking as plain values: model, options, selection, one entry per algorithm, then the arrays.
 
         Those are, in the order of the entries, what the model found beyond them: ranks in every column, who performs
         alike, shares of the weighted score; `names` names their second axes. Who dominates whom is in the entries.

@@ -25,7 +25,7 @@ HEURISTIC_MAXIMA = {"bad@1": 80.0, "bad@4": 45.0}
 
 
 class Scale(NamedTuple):
-    """A number that stands for 1 after normalisation, the best possible score, and where the number comes from."""
+    """A number that becomes 1 by normalisation, the best possible score, and where the number comes from."""
 
     unit: float
     best: float
@@ -42,7 +42,7 @@ def normalisation_rule(text: str) -> Normalisation:
 
 
 def heuristic_maximum(metric: str) -> float | None:
-    """The score that the worst real algorithms reach, None where nobody has stated it."""
+    """The score that the worst real algorithms reach, None where no source states it."""
     if metric in HEURISTIC_MAXIMA:
         return HEURISTIC_MAXIMA[metric]
     declared = metric_of(metric).metric

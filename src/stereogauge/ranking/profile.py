@@ -151,7 +151,7 @@ def _property_weights(content: Mapping[str, Any], owner: str) -> dict[str, float
 
 
 def property_of(term: str) -> str:
-    """The property that a metric or column measures: the pixel set that it is bound to tells.
+    """The property that a metric or column measures: it follows from the pixel set that it is bound to.
 
     >>> [property_of(term) for term in ("bad@1:nonocc", "d-fat", "p-off", "f-missing")]
     ['accuracy', 'discontinuities', 'planes', 'fine structures']

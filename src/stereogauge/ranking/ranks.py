@@ -54,7 +54,7 @@ def _line_ranks(lines: Values, ties: Ties) -> Values:
     np.not_equal(ascending[:, 1:], ascending[:, :-1], out=larger[:, 1:])
     ranks = np.empty(lines.shape)
     ranks.reshape(-1)[order.ravel()] = np.broadcast_to(_ascending_ranks(larger, ties), lines.shape).ravel()
-    ranks[np.isnan(ascending[:, -1])] = np.nan  # in ascending order NaN stands last
+    ranks[np.isnan(ascending[:, -1])] = np.nan  # in ascending order NaN is last
     return ranks
 
 

@@ -31,7 +31,7 @@ FEWEST_POINTS = 3
 class Determination:
     """r² of every pair of columns over all (scene, algorithm) points where both have a score; NaN below three points.
 
-    `points` counts them. 1: one column is a straight function of the other; 0: it tells nothing about it.
+    `points` counts them. 1: one column is a straight function of the other; 0: it says nothing about it.
     """
 
     selection: Selection
@@ -230,7 +230,7 @@ class DoubleCounting:
     """Erroneous pixels of each algorithm by region, shape (algorithms, regions), summed over the scenes.
 
     `distinct` counts each erroneous pixel once; `counted` is the sum over the regions; `repeated` the pixels that
-    stand in more than one region.
+    are in more than one region.
     """
 
     algorithms: tuple[str, ...]

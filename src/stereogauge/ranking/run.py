@@ -88,7 +88,7 @@ def selected(
     scenes: Iterable[str] | None = None,
     algorithms: Iterable[str] | None = None,
 ) -> ScoreCube:
-    """The scores that were asked for; run time and memory only where they were named."""
+    """The selected scores; run time and memory only where they were named."""
     cube = as_cube(scores).select(metrics=metrics, regions=regions, scenes=scenes, algorithms=algorithms)
     return cube if metrics is not None else about_pixels(cube)
 

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Friedman:
-    """Whether the algorithms differ at all, and by how much two must differ to be told apart.
+    """Whether the algorithms differ at all, and by how much the average ranks of two must differ.
 
-    `blocks` is the number of scenes. `average_rank` (ties averaged, gaps under the rule `worst` too) stands in
+    `blocks` is the number of scenes. `average_rank` (ties averaged, gaps under the rule `worst` too) is in
     ascending order with `algorithms`. Two of them differ at the level `alpha` when their average ranks lie at least
     `critical_distance` apart; `cliques` are the maximal runs (first, last) of algorithms that do not. `ranks`
-    (algorithms, scenes) are what the average is taken of. `scenes_needed` estimates how many scenes would tell the
-    algorithms apart; None where a thousand would not.
+    (algorithms, scenes) are what the average is taken of. `scenes_needed` estimates how many scenes would distinguish
+    the algorithms; None where a thousand would not.
     """
 
     selection: Selection
@@ -68,7 +68,7 @@ class Friedman:
 
     @property
     def can_tell(self) -> bool:
-        """Whether so few scenes could tell any two algorithms apart: average ranks differ by at most k − 1."""
+        """Whether these scenes could distinguish any two algorithms: average ranks differ by at most k − 1."""
         return self.critical_distance <= len(self.algorithms) - 1
 
     @property
@@ -82,12 +82,12 @@ class Friedman:
         scenes = f"{self.blocks} scenes"
         if not self.can_tell:
             return (
-                f"{scenes} cannot tell {len(self.algorithms)} algorithms apart: average ranks differ by at most "
+                f"{scenes} cannot distinguish {len(self.algorithms)} algorithms: average ranks differ by at most "
                 f"{len(self.algorithms) - 1}, and {self.critical_distance:.2f} are needed at α = {self.alpha:g}."
                 f"{needed}"
             )
         if not self.differ:
-            return f"The algorithms cannot be told apart on {scenes} (Friedman: {p_text(self.p_value)}).{needed}"
+            return f"The algorithms cannot be distinguished on {scenes} (Friedman: {p_text(self.p_value)}).{needed}"
         return (
             f"The algorithms differ (Friedman over {scenes}: χ² = {self.statistic:.2f}, {p_text(self.p_value)}); two "
             f"of them do when their average ranks lie {self.critical_distance:.2f} apart (Nemenyi, α = {self.alpha:g})."
@@ -100,7 +100,7 @@ class Friedman:
         return pd.DataFrame(self.nemenyi, index=self.algorithms, columns=self.algorithms)
 
 
-class Pair(NamedTuple):
+class PairTest(NamedTuple):
     """Wilcoxon's signed-rank test of two algorithms over the scenes, by one metric.
 
     `better` is the one that wins more scenes ("" when even). `median` is the median of first − second in the metric's
@@ -179,13 +179,13 @@ SIMULATIONS = 200
 
 
 def _scene_counts(present: int) -> list[int]:
-    """Numbers of scenes to try, from those at hand to a thousand, each about a seventh more than the last."""
+    """Numbers of scenes to try, from those present to a thousand, each about a seventh more than the last."""
     steps = np.geomspace(max(2, present), MOST_SCENES, 48).astype(int)
     return sorted({int(step) for step in steps if step <= MOST_SCENES})
 
 
 def _scenes_for_friedman(ranks: Values, alpha: float) -> int | None:
-    """The fewest scenes, drawn from those at hand, on which Friedman's test mostly finds a difference."""
+    """The fewest scenes, drawn from those present, on which Friedman's test mostly finds a difference."""
     from scipy.special import chdtrc  # the upper tail of χ²
 
     count, present = ranks.shape
@@ -239,7 +239,7 @@ def wilcoxon_pairs(
     missing: str = "common",
     least_coverage: float | None = None,
     least_support: float | None = None,
-) -> tuple[Pair, ...]:
+) -> tuple[PairTest, ...]:
     """Wilcoxon's signed-rank test over scenes for chosen pairs (all of them by default), corrected by Holm.
 
     One metric only: differences in different units cannot be ranked together. The differences of a scene's columns
@@ -267,7 +267,7 @@ def wilcoxon_pairs(
     p_values = [float(signed_rank_p(difference[:, None])[0]) for difference in differences]
     corrected = multipletests(p_values, method="holm")[1]
     return tuple(
-        Pair(
+        PairTest(
             first,
             second,
             len(difference),
@@ -320,7 +320,7 @@ def _costs(
 
 
 def different_from_best(cube: ScoreCube, place: int, costs: Values, alpha: float = 0.05) -> list[bool]:
-    """Which algorithms Wilcoxon's test over scenes, corrected by Holm, tells apart from a column's best.
+    """Which algorithms Wilcoxon's test over scenes, corrected by Holm, distinguishes from a column's best.
 
     `costs` are those of the column over all scenes.
     """

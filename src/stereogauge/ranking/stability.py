@@ -28,7 +28,7 @@ from stereogauge.scores.selection import Selection, missing_rule
 class OrderAgreement:
     """Agreement of orders over the algorithms that all of them rank: 1 the same, 0 unrelated, −1 reversed.
 
-    NaN where an order ties everybody. `ranks` has shape (algorithms, orders).
+    NaN where an order ties all algorithms. `ranks` has shape (algorithms, orders).
     """
 
     names: tuple[str, ...]

@@ -10,7 +10,7 @@ import numpy as np
 
 from stereogauge.decision.answer import Answer, answered
 from stereogauge.decision.explain import Explanation, explained
-from stereogauge.decision.pixels import Contrast, contrast, pixel_agreement
+from stereogauge.decision.pixels import pair_contrasts, pixel_agreement, two_class_column
 from stereogauge.decision.source import Source
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.stored_maps import Origins
@@ -32,7 +32,7 @@ from stereogauge.tables.decision_tables import answer_tables
 from stereogauge.tables.table import Table
 from stereogauge.text import number_text
 
-MOST_SCENES, MOST_ALGORITHMS, MOST_PICTURED, MOST_CURVES = 8, 6, 3, 30
+MOST_SCENES, MOST_ALGORITHMS, MOST_CURVES = 8, 6, 30
 
 
 class FirstPage(NamedTuple):
@@ -124,34 +124,6 @@ def _why(
     except StereogaugeError as reason:
         notes.append(str(reason))
         return None
-
-
-def two_class_column(cube: ScoreCube, order: Sequence[str] = ()) -> str:
-    """A column that calls single pixels right or wrong: of the terms in `order`, else the first that the cube has."""
-    stored = [
-        column for column in cube.columns if column.declared.metric.region is None and column.declared.metric.classifies
-    ]
-    chosen = [column for term in order for column in stored if term in (column.metric, str(column))]
-    return str((chosen or stored)[0]) if stored else "bad@1:all"
-
-
-def pair_contrasts(
-    why: Explanation, cube: ScoreCube, origins: Origins, column: str = ""
-) -> tuple[list[Contrast], list[str]]:
-    """Both maps of an explanation on the scenes that decide most, and reasons for those that are not available."""
-    terms = [reason.term for reason in sorted(why.terms, key=lambda reason: -abs(reason.amount))]
-    judged = column or two_class_column(cube, terms)
-    made, reasons = [], []
-    for piece in sorted(why.scenes, key=lambda piece: -abs(piece.amount))[:MOST_PICTURED]:
-        try:
-            sources = {name: origins.source(name, piece.name) for name in (why.first, why.second)}
-            for name, where in sources.items():
-                if where is None:
-                    raise StereogaugeError(f"the map of {name} is not available")
-            made.append(contrast(origins.scene(piece.name), sources, judged, origins.protocol))
-        except (StereogaugeError, OSError) as reason:
-            reasons.append(f"Pictures of {piece.name}: {reason}")
-    return made, reasons
 
 
 def _pixels(why: Explanation, cube: ScoreCube, origins: Origins, notes: list[str]) -> list[RowsEntry]:

@@ -134,9 +134,9 @@ def _only_sure(cube: ScoreCube, protocol: Protocol | None) -> list[Section]:
     attempts.entries += score_tables(whole, read.aggregation, read.scene_weights, any_density=True)
     attempts.table(lambda: coverage_table(whole))
     prose = (
-        "Values are needed only where an algorithm is sure, so every score stands with the share of its pixels that it "
-        "covers. Scores that leave missing estimates out make no order here: leaving more pixels out would win it. "
-        "Orders stand at equal density only."
+        "Values are needed only where an algorithm is sure, so every score is shown with the share of its pixels that "
+        "it covers. Scores that leave missing estimates out make no order here: leaving more pixels out would win it. "
+        "Algorithms are ordered at equal density only."
     )
     return [attempts.section("scores", "Scores and what they cover", prose)]
 
@@ -194,8 +194,8 @@ def _orders(cube: ScoreCube, metric: str, main: Ranking, options: ReportOptions,
         attempts.figure(
             "a-star",
             lambda: ranking_figures.layers_data(groups.head(MOST_IN_FIGURE), styles),
-            "Nobody dominates a member of the first row. A line leads down to algorithms that are no better in any "
-            "column.",
+            "No algorithm dominates a member of the first row. A line leads down to algorithms that are no better in "
+            "any column.",
         )
     orders = attempts.get(lambda: by_metric(cube, missing=options.missing))
     if orders is not None and len(orders) > 1:
@@ -230,7 +230,7 @@ def _profiles(cube: ScoreCube, main: Ranking, options: ReportOptions, styles: St
         _profile(attempts, cube, load_profile(name), options)
     every = one_column_each(cube)
     axes = every[:MOST_AXES]
-    more = "" if len(every) == len(axes) else f" Not drawn, for want of room: {', '.join(every[MOST_AXES:])}."
+    more = "" if len(every) == len(axes) else f" Not drawn because there is no room: {', '.join(every[MOST_AXES:])}."
     few = cube.select(algorithms=main.algorithms[:MOST_IN_RADAR])
     for by in ("rank", "score"):
         make = partial(ranking_figures.radar_data, few, axes, by=by, missing=options.missing, styles=styles)
@@ -276,7 +276,7 @@ def _certainty(cube: ScoreCube, metric: str, main: Ranking, options: ReportOptio
         attempts.figure(
             "critical-difference",
             lambda: ranking_figures.critical_difference_data(test, styles),
-            "A bar joins algorithms whose average ranks the test does not tell apart.",
+            "A bar joins algorithms whose average ranks the test does not distinguish.",
         )
     bootstrapped = attempts.get(
         lambda: bootstrap(cube, "middlebury", [metric], missing=options.missing, draws=options.draws, seed=options.seed)
@@ -331,7 +331,7 @@ def _relations(cube: ScoreCube, metric: str, main: Ranking, styles: Styles) -> S
         lambda: analysis_figures.histograms_data(
             [score_histogram(cube, name, marked) for name in columns[:MOST_AXES]], styles
         ),
-        f"Where {marked[0]} stands among all scores.",
+        f"Where {marked[0]} is among all scores.",
     )
     attempts.table(lambda: tables.subset_table(subset_experiment(cube)))
     few = cube.select(algorithms=main.algorithms[:MOST_IN_FIGURE])

@@ -37,7 +37,7 @@ class RowsEntry(NamedTuple):
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the report; `notes` say what could not be shown and why, `unknown` what the scores do not tell.
+    """A part of the report; `notes` say what could not be shown and why, `unknown` what the scores do not show.
 
     `detail` is smaller print below the prose.
     """
@@ -66,7 +66,8 @@ class Provenance:
 class ReportOptions:
     """Choices of a report; None lets the scores decide.
 
-    `only_sure`: values are needed only where they are sure; scores stand with their coverage, orders at equal density.
+    `only_sure`: values are needed only where they are sure; scores are shown with their coverage, and ordered at equal
+    density.
     """
 
     title: str = "Comparison of stereo algorithms"

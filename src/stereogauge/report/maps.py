@@ -38,7 +38,7 @@ from stereogauge.scores.cube import ScoreCube
 OF_THE_PAPER = ("d-fat", "f-por", "d-thin", "f-frag")
 MOST_SCENES, WIDEST = 2, 720
 CROPPED, WIDEST_WHOLE = 0.4, 300
-"""The share of width and height that a gallery shows of an image wider than so many px."""
+"""The share of width and height that a gallery shows of an image wider than this, in px."""
 
 
 def galleries(

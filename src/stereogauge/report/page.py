@@ -135,7 +135,7 @@ def write_report(
     progress: Callable[[str], None] | None = None,
 ) -> list[Path]:
     """Write everything and return the files; existing ones of the same name are replaced, others stay."""
-    tell = progress or (lambda _: None)
+    report = progress or (lambda _: None)
     written: list[Path] = []
 
     def put(path: Path, text: str) -> None:
@@ -149,10 +149,10 @@ def write_report(
     put(folder / "tables" / "all.tex", tables_document(content))
     put(folder / "scores.csv", ScoreTable(content.cube.scores()).to_csv())
     for figure_entry in content.figures:
-        tell(f"figure {figure_entry.name}")
+        report(f"figure {figure_entry.name}")
         kinds = [*formats, "csv"] if isinstance(figure_entry, FigureEntry) else formats
         written += [figure_entry.data.save(folder / "figures" / f"{figure_entry.name}.{kind}") for kind in kinds]
-    tell("report.html")
+    report("report.html")
     put(folder / "report.html", to_html(content, made))
     return written
 

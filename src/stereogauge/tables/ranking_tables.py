@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from stereogauge.ranking.bootstrap import Bootstrap
     from stereogauge.ranking.profile import Profile
     from stereogauge.ranking.relations import DoubleCounting, SubsetExperiment
-    from stereogauge.ranking.significance import Friedman, Pair
+    from stereogauge.ranking.significance import Friedman, PairTest
     from stereogauge.ranking.stability import OrderAgreement, ThresholdStability, WeightStability
 
 MOST_NAMES = 12
@@ -174,7 +174,7 @@ def beats_table(sure: Bootstrap) -> Table:
     return table("beats", "Probability that the row beats the column", ["algorithm", *sure.algorithms], rows, [note])
 
 
-def pairs_table(pairs: Sequence[Pair], metric: str, alpha: float = 0.05) -> Table:
+def pairs_table(pairs: Sequence[PairTest], metric: str, alpha: float = 0.05) -> Table:
     """Wilcoxon's test of pairs with Holm's correction."""
     rows = [
         [

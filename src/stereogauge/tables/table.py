@@ -13,7 +13,7 @@ Emphasis = Literal["", "best", "second"]
 Value = float | int | str | None
 MARK = "†"
 FAINT = "‡"
-"""Stands behind a value that covers too little, or too few pixels, to be ranked."""
+"""Follows a value that covers too little, or too few pixels, to be ranked."""
 
 DIRECTIONS = {"lower": "", "higher": "higher is better", "zero": "0 is best"}
 """What a heading says of its metric."""
@@ -23,7 +23,7 @@ DIRECTIONS = {"lower": "", "higher": "higher is better", "zero": "0 is best"}
 class Cell:
     """A value and how it is shown: None is a gap; `text` replaces the usual form of a number.
 
-    `mark` stands behind the value, `note` says what a reader should know of it (the reason of a gap, for example).
+    `mark` follows the value, `note` says what a reader should know of it (the reason of a gap, for example).
     `coverage` is the share of the pixels behind the value that have an estimate; a `faint` value is shown but is no
     evidence.
     """
@@ -103,7 +103,7 @@ class Table(Displayed):
 
 
 def number(value: float, digits: int = 3) -> Cell:
-    """A number with so many significant digits; NaN is a gap."""
+    """A number with this many significant digits; NaN is a gap."""
     plain = float(value)
     return Cell(None) if plain != plain else Cell(plain, number_text(plain, digits))
 

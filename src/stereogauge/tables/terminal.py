@@ -47,7 +47,7 @@ def _sized(text: str, width: int, right: bool = False) -> str:
 
 
 def _width(text: str) -> int:
-    """How many places the letters take: none those that stand on others, two those of East Asia."""
+    """The width in columns: combining letters take none, wide letters of East Asia two."""
     if text.isascii():
         return len(text)
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)

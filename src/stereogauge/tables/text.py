@@ -42,7 +42,7 @@ def csv_tables(tables: Sequence[Table]) -> str:
 
 
 def _numbered(header: Sequence[str]) -> list[tuple[str, int]]:
-    """Headings with how often each stood before, so that no two columns of one table are taken for the same."""
+    """Headings with how often each occurred before, so that columns of one table stay distinct."""
     return [(heading, header[:place].count(heading)) for place, heading in enumerate(header)]
 
 

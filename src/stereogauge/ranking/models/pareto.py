@@ -58,7 +58,7 @@ def dominance(costs: Values | Places) -> Relation:
 
 
 def layers(dominates: Relation) -> NDArray[np.int64]:
-    """Group of each algorithm: 1 where nobody dominates, 2 where nobody does once group 1 is removed, and so on."""
+    """Group of each algorithm: 1 where none dominates it, 2 where none does once group 1 is removed, and so on."""
     dominators = dominates.sum(axis=0, dtype=np.int32)
     group = np.zeros(len(dominates), np.int64)
     layer = 0
@@ -74,7 +74,7 @@ def a_star_groups(costs: Costs) -> Outcome:
     """The partition A*₁, A*₂, … with who dominates whom.
 
     rank = group; value = number of algorithms that dominate it (0 exactly in A*₁). Equal vectors land in one group.
-    Within a group algorithms stand by how many they dominate, then by their mean rank over the columns.
+    Within a group algorithms are ordered by how many they dominate, then by their mean rank over the columns.
     `arrays["dominates"]` is the relation (algorithms, algorithms).
     """
     ranks = column_ranks(costs.matrix, "average")

@@ -35,7 +35,7 @@ def submitted_name(name: str, cube: ScoreCube) -> str:
 def joined(cube: ScoreCube, table: ScoreTable) -> ScoreCube:
     """The cube with one more row per algorithm of the table; scenes and columns that the cube lacks are left out.
 
-    An algorithm whose name the cube has already gets a mark, so that both versions can be told apart.
+    An algorithm whose name the cube has already gets a mark, so that both versions can be distinguished.
     """
     if not len(table):
         return cube
@@ -141,8 +141,8 @@ class ScoreReader:
     def comparable(self, cube: ScoreCube, rule: MissingRule) -> tuple[ScoreCube, tuple[Dropped, ...]]:
         """The scores that an order may compare, and who is left out of it.
 
-        Hidden scenes are compared together or not at all, since scores over some of them would tell them apart. Where
-        the rule for gaps would take some without the others, the algorithms that lack one are left out.
+        Hidden scenes are compared together or not at all, since scores over some of them would reveal single ones.
+        Where the rule for gaps would take some without the others, the algorithms that lack one are left out.
         """
         incomplete = self.hidden.incomplete(cube)
         whole = tuple(name for name in cube.algorithms if name not in incomplete)

@@ -56,7 +56,7 @@ class HeadToHead(Answer):
 
 
 class SignificanceAnswer(Answer):
-    """Friedman's test with Nemenyi's critical distance, best first; `cliques` are runs that it does not tell apart.
+    """Friedman's test with Nemenyi's critical distance, best first; `cliques` are runs that it does not distinguish.
 
     `figure` is the critical-difference diagram in Vega-Lite.
     """
@@ -84,7 +84,7 @@ class Fit(Answer):
     r_squared: Number
 
 
-class Points(Answer):
+class ScatterPoints(Answer):
     """One column against another: values (algorithms, scenes), one line per scene, and the plot in Vega-Lite."""
 
     x: Text
@@ -106,7 +106,7 @@ class CorrelationAnswer(Answer):
     points: list[list[int]]
     algorithms: list[str]
     scenes: list[str]
-    scatter: list[Points]
+    scatter: list[ScatterPoints]
     figure: Spec
 
 
@@ -241,7 +241,7 @@ def correlation_answer(scores: ScoreReader, query: SelectionQuery, pairs: list[t
     )
 
 
-def points(cube: ScoreCube, x: str, y: str, styles: Styles) -> Points:
+def points(cube: ScoreCube, x: str, y: str, styles: Styles) -> ScatterPoints:
     """One scatter plot."""
     first, second = cube.columns[known_column(cube, x)], cube.columns[known_column(cube, y)]
     if cube.values[:, :, 0].size > MOST_POINTS:
@@ -250,7 +250,7 @@ def points(cube: ScoreCube, x: str, y: str, styles: Styles) -> Points:
         )
     found = scatter(cube, str(first), str(second))
     shape = (len(cube.algorithms), len(cube.scenes))
-    return Points.of(
+    return ScatterPoints.of(
         found,
         x_unit=first.unit(cube.depth_unit),
         y_unit=second.unit(cube.depth_unit),

@@ -134,7 +134,7 @@ export function startAgain(protocol) {
 
 /**
  * A bare address of a store with very many columns starts with one region and one dataset, so that the first table
- * can be read; whoever then selects everything gets it.
+ * can be read; selecting everything afterwards shows everything.
  */
 export function firstSelection(context) {
   const narrowed = switched.delete(context.protocol.key) || NARROWED.includes(state.view());

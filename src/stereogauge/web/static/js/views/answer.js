@@ -62,19 +62,19 @@ export function create(root, context) {
   put(root, about, tour, chips, form, verdict, reasons, places, glance, open);
   const main = latest();
   const second = latest();
-  let asked = null;
+  let shown = null;
 
   async function refresh() {
     try {
       const answer = await main((signal) => ask("answer", purposeParams(), { signal }));
       if (!answer) return;
       draw(answer);
-      if (!asked) startTour(tour);
-      asked = answer;
+      if (!shown) startTour(tour);
+      shown = answer;
       if (!answer.refused && !unstated()) explainPair(answer);
     } catch (problem) {
       if (!(problem instanceof Problem) || problem.allowed.length) throw problem;
-      drawChips(asked?.profiles ?? []);
+      drawChips(shown?.profiles ?? []);
       put(verdict, refused(problem));
       for (const part of [because, pixels, places, open]) put(part);
     }
