@@ -150,10 +150,10 @@ class Verdict:
         if len(self.scenes) == 1:
             return replace(claim, kind="one-scene", names=(leader.algorithm, self.scenes[0]))
         if self.charged_leader is not None:
-            names = (leader.algorithm, self.charged_leader)
+            claim = replace(claim, kind="leader-with-gaps", names=(leader.algorithm, self.charged_leader))
             if leader.completeness is None:
-                return replace(claim, kind="leader-with-gaps", names=names)
-            return replace(claim, kind="sparse-leader", names=names, numbers={"lost": 1 - leader.completeness})
+                return claim
+            return replace(claim, kind="sparse-leader", numbers={"lost": 1 - leader.completeness})
         if self.alike:
             names = (leader.algorithm, *(place.algorithm for place in self.alike))
             equal = len(names) == 2 and self.places[1].rank == 1
