@@ -73,12 +73,12 @@ def test_crops_stand_in_the_order_of_what_they_add() -> None:
 
 
 def test_a_metric_that_judges_no_single_pixel_is_refused() -> None:
-    for column in ("rms:all", "d-fat", "seconds"):
+    for column in ("rms:all", "p-off", "seconds"):
         with pytest.raises(sg.StereogaugeError, match="does not call single pixels right or wrong"):
             contrast(SCENE, {"A": TRUTH, "B": TRUTH}, column)
 
 
-def test_everybody_by_hand(origins: Origins) -> None:
+def test_agreement_by_hand(origins: Origins) -> None:
     found = pixel_agreement(origins, ["A", "B"], ["flat"], "bad@1:all")
     assert found.none_right == pytest.approx(200 / 6000)
     assert found.all_right == pytest.approx(5000 / 6000)
