@@ -134,7 +134,8 @@ def test_a_file_that_is_not_there_is_named_once(
 
 
 @pytest.mark.parametrize(
-    "words", [("study", "--size", "64x48"), ("confidence", "motorcycle"), ("tune", "-m", "sgm", "-d", "motorcycle")]
+    "words",
+    [("study", "--size", "64x48"), ("confidence", "motorcycle"), ("tune", "--matcher", "sgm", "-d", "motorcycle")],
 )
 def test_a_folder_for_the_output_is_made_before_the_work(
     words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -23,7 +23,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
 
 
 def test_json_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, *SMALL, "-d", "holes,blur", "-m", "bad@1,mae", "--format", "json")
+    code, out, _ = run(capsys, *SMALL, "--damages", "holes,blur", "-m", "bad@1,mae", "--format", "json")
     document = json.loads(out)
     assert code == 0
     assert document["sensitivity"]["damages"] == ["holes", "blur"]
@@ -32,7 +32,7 @@ def test_json_is_one_document(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_strengths_replace_the_steps_of_a_damage(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(
-        capsys, *SMALL, "-d", "holes", "-m", "invalid", "--strengths", "holes=0.25,0.5", "--format", "csv"
+        capsys, *SMALL, "--damages", "holes", "-m", "invalid", "--strengths", "holes=0.25,0.5", "--format", "csv"
     )
     rows = list(csv.DictReader(io.StringIO(out)))
     assert code == 0
@@ -41,7 +41,9 @@ def test_strengths_replace_the_steps_of_a_damage(capsys: pytest.CaptureFixture[s
 
 
 def test_the_folder_gets_tables_and_figures(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    code, out, err = run(capsys, *SMALL, "-d", "holes,fatten-foreground", "-m", "bad@1,d-fat", "-o", str(tmp_path))
+    code, out, err = run(
+        capsys, *SMALL, "--damages", "holes,fatten-foreground", "-m", "bad@1,d-fat", "-o", str(tmp_path)
+    )
     assert code == 0
     assert "fatten-foreground 1.00" in out
     assert "figures in" in err
@@ -52,7 +54,7 @@ def test_the_folder_gets_tables_and_figures(capsys: pytest.CaptureFixture[str], 
 def test_a_synthetic_scene_is_saved_on_request(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     from stereogauge.datasets import load_dataset
 
-    run(capsys, *SMALL, "-d", "holes", "-m", "invalid", "--save-scene", str(tmp_path), "--format", "csv")
+    run(capsys, *SMALL, "--damages", "holes", "-m", "invalid", "--save-scene", str(tmp_path), "--format", "csv")
     loaded = load_dataset("middlebury-v3:Q", tmp_path)
     assert loaded.ids == ("anatomy-0",)
     assert loaded["anatomy-0"].calibration.ndisp == 17

@@ -48,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def words(folder: Path, store: Path, *more: object) -> list[str]:
-    common = ["-m", "opencv-bm", "-d", f"folder:{folder}", "--profile", folder / "profile.toml", "-p", "default"]
+    common = ["--matcher", "opencv-bm", "-d", f"folder:{folder}", "--profile", folder / "profile.toml", "-p", "default"]
     return ["tune", *map(str, [*common, "--store", store, "--jobs", 1, *more])]
 
 

@@ -134,5 +134,5 @@ def test_what_the_filter_command_misses_it_says(tmp_path: Path, capsys: pytest.C
     assert "needs a cut" in capsys.readouterr().err
     assert run("filter", files[0], f"{files[1]}:lower", "--density", 0.5) == 2
     assert "--out FILE" in capsys.readouterr().err
-    assert run("filter", files[0], f"{files[1]}:higher", "-t", 0.5, "--gt", files[0], "--format", "json") == 0
+    assert run("filter", files[0], f"{files[1]}:higher", "--threshold", 0.5, "--gt", files[0], "--format", "json") == 0
     assert json.loads(capsys.readouterr().out)[1]["step"] == "confidence ≥ 0.5"

@@ -19,7 +19,9 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
+from stereogauge.cli.options import FILES, MEASURES, OUTPUT, SCENES, with_groups
 from stereogauge.cli.project import read_project, told
 from stereogauge.errors import FileError, StereogaugeError
 from stereogauge.registry import PLUGIN_FILES, PluginWarning, plugin_place
@@ -215,8 +217,31 @@ def _application(called: str | None, defaults: Mapping[str, Any]) -> typer.Typer
                     part.callback = _stoppable(part.callback)
             app.add_typer(module.app, name=name, help=summary)
         else:
-            app.command(name)(_stoppable(told(module.command, defaults, _say)))
+            app.command(name, cls=_grouped_help())(_stoppable(told(with_groups(module.command), defaults, _say)))
     return app
+
+
+def _grouped_help() -> type[Any]:
+    """A command whose help lists options under the headings of their groups."""
+
+    class Grouped(TyperCommand):
+        def format_options(self, ctx: Any, formatter: Any) -> None:
+            sections: dict[str, list[tuple[str, str]]] = {}
+            for param in self.get_params(ctx):
+                record = param.get_help_record(ctx)
+                heading = "Arguments" if param.param_type_name == "argument" else "Options"
+                if record is not None:
+                    sections.setdefault(getattr(param, "rich_help_panel", None) or heading, []).append(record)
+            for heading in sorted(sections, key=_place):
+                with formatter.section(heading):
+                    formatter.write_dl(sections[heading])
+
+    return Grouped
+
+
+def _place(heading: str) -> int:
+    order = ("Arguments", "Which scores", SCENES, FILES, MEASURES, "Options", OUTPUT)
+    return order.index(heading) if heading in order else len(order)
 
 
 def _stoppable(command: Callable[..., None]) -> Callable[..., None]:

@@ -10,6 +10,7 @@ import typer
 from stereogauge.cli import options, selected
 from stereogauge.cli.output import print_tables, say, working
 from stereogauge.errors import StereogaugeError
+from stereogauge.scores.scope import Scope
 
 if TYPE_CHECKING:
     from stereogauge.report.analyses import AnalysisOptions
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 def command(
     store: selected.StoreAddress,
+    scope: Annotated[Scope, options.without("aggregation", "least_support")],
     what: Annotated[
         list[str] | None,
         typer.Argument(
@@ -28,21 +30,12 @@ def command(
             "default: all.",
         ),
     ] = None,
-    scenes: selected.Scenes = None,
-    regions: selected.Regions = None,
-    metrics: selected.Metrics = None,
-    algorithms: selected.Algorithms = None,
-    dataset: selected.DatasetName = None,
-    protocol: selected.ProtocolName = None,
-    missing: selected.Missing = "common",
-    need: selected.Need = None,
-    least_coverage: selected.LeastCoverage = 0.9,
     metric: Annotated[str | None, typer.Option(help="Metric of tests and counts; default: the first one.")] = None,
     mark: Annotated[list[str] | None, typer.Option(help="Algorithms to mark in histograms.")] = None,
     profile: Annotated[
         str | None, typer.Option(help="Profile whose stability is tested; default: equal weights.")
     ] = None,
-    alpha: Annotated[float, typer.Option(help="Level of significance.")] = 0.05,
+    alpha: selected.Alpha = 0.05,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for figures, as PNG, SVG and PDF.")] = None,
     form: options.OutputFormat = options.Format.table,
 ) -> None:
@@ -55,10 +48,11 @@ def command(
 
     for name in what or ():
         analysis(name)
-    covered = selected.coverage_needed(need, least_coverage)
-    with selected.opened(store, scenes, regions, metrics, algorithms, dataset, protocol, need) as (_, cube):
+    covered = selected.ordering_coverage(scope)
+    with selected.opened(store, scope) as (_, cube):
         cube = cube.limited(covered)
-        choices = AnalysisOptions(metric or cube.metrics[0], missing, alpha, tuple(selected.names(mark) or ()), profile)
+        marked = tuple(selected.names(mark) or ())
+        choices = AnalysisOptions(metric or cube.metrics[0], scope.missing, alpha, marked, profile)
         _check(cube, choices)
         tables: list[Table] = []
         figures: list[FigureEntry] = []

@@ -11,8 +11,9 @@ from typing import Annotated
 import typer
 
 from stereogauge.cli import selected
-from stereogauge.cli.options import Format
+from stereogauge.cli.options import Format, without
 from stereogauge.cli.output import print_rows, print_tables, say
+from stereogauge.scores.scope import LEAST_COVERAGE, Scope
 
 
 class Form(enum.StrEnum):
@@ -36,21 +37,16 @@ border-bottom:1px solid #ddd}} .number{{text-align:right}} figcaption{{font-weig
 
 def command(
     store: selected.StoreAddress,
-    profile: Annotated[str | None, typer.Option(help="A shipped profile or the path of a TOML file.")] = None,
-    weight: Annotated[list[str] | None, typer.Option(help="METRIC=NUMBER instead of a profile; repeatable.")] = None,
+    scope: Annotated[Scope, without("regions", "metrics", "aggregation", "least_coverage", "least_support")],
+    profile: selected.Profile = None,
+    weight: selected.Weight = None,
     requirements: Annotated[
         Path | None, typer.Option(help="A TOML file with camera, distances, tolerance, smallest object and time limit.")
     ] = None,
     profiles: Annotated[
         bool, typer.Option("--profiles", help="List the profiles and what is measured of each.")
     ] = False,
-    scenes: selected.Scenes = None,
-    algorithms: selected.Algorithms = None,
-    dataset: selected.DatasetName = None,
-    protocol: selected.ProtocolName = None,
-    missing: selected.Missing = "common",
-    need: selected.Need = None,
-    alpha: Annotated[float, typer.Option(help="Level of significance of the test over scenes.")] = 0.05,
+    alpha: selected.Alpha = 0.05,
     draws: Annotated[int, typer.Option(help="Draws of weights and of scenes.")] = 2000,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
     form: Annotated[Form, typer.Option("--format", "-f", help="text, json, csv or html.")] = Form.text,
@@ -62,10 +58,9 @@ def command(
     """
     from stereogauge.decision.answer import answered
     from stereogauge.decision.source import Source
-    from stereogauge.scores.cube import LEAST_COVERAGE
     from stereogauge.tables.decision_tables import answer_html, answer_tables
 
-    with selected.opened(store, scenes, None, None, algorithms, dataset, protocol, need) as (opened, cube):
+    with selected.opened(store, scope) as (opened, cube):
         source = Source(cube, opened.protocol(cube.protocol, cube.columns), store)
     if profiles:
         _print_profiles(source, form)
@@ -75,8 +70,8 @@ def command(
         profile,
         selected.weights(weight),
         requirements,
-        LEAST_COVERAGE if need is None else need,
-        missing,
+        LEAST_COVERAGE if scope.need is None else scope.need,
+        scope.missing,
         alpha,
         draws,
         seed,

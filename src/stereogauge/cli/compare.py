@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from stereogauge.io.files import DisparityFile
     from stereogauge.model import DisparityMap, Scene
 
+Of = functools.partial(typer.Option, rich_help_panel=options.SCENES)
 TRUTH_NAME = re.compile(r"(?i)(?:^|[^a-z])(?:gt|ground_?truth|truth)(?:[^a-z]|$)|disp\d?gt|disp_(?:occ|noc)")
 
 
@@ -29,62 +31,48 @@ def command(
         list[str],
         typer.Argument(metavar="EST", help="Estimated maps of the left view: files or folders, PATH or NAME=PATH."),
     ],
-    encoding: options.Encoding = None,
-    scale: options.Scale = None,
-    offset: options.Offset = None,
-    unknown: options.Unknown = None,
-    flip: options.Flip = None,
-    crop: options.Crop = None,
-    gt_encoding: options.TruthEncoding = None,
-    gt_scale: options.TruthScale = None,
-    left: Annotated[str | None, typer.Option(help="Left image, for regions by texture and for pictures.")] = None,
-    right: Annotated[str | None, typer.Option(help="Right image.")] = None,
-    gt_right: Annotated[str | None, typer.Option(help="Ground truth of the right view, for occlusions.")] = None,
-    calib: options.Calib = None,
-    cameras: options.Cameras = (0, 1),
-    focal: options.Focal = None,
-    baseline: options.Baseline = None,
-    doffs: options.Doffs = None,
-    ndisp: Annotated[int | None, typer.Option(help="Number of disparities.")] = None,
+    camera: options.Camera,
+    files: Annotated[options.Files, options.without("manifest")],
+    measured: options.Measured,
+    left: Annotated[str | None, Of(help="Left image, for regions by texture and for pictures.")] = None,
+    right: Annotated[str | None, Of(help="Right image.")] = None,
+    gt_right: Annotated[str | None, Of(help="Ground truth of the right view, for occlusions.")] = None,
+    ndisp: Annotated[int | None, Of(help="Number of disparities.")] = None,
     mask: Annotated[
         list[str] | None,
-        typer.Option(
+        Of(
             help="A region from an image, NAME=FILE, white = belongs; nonocc=… replaces the occlusion rule. "
             "Measured beside the protocol's regions unless --regions says which."
         ),
     ] = None,
     labels: Annotated[
         str | None,
-        typer.Option(
-            help="A label image and its classes, FILE:glass=7,ground=1+2; each is a region, label:glass, for --regions."
-        ),
+        Of(help="A label image and its classes, FILE:glass=7,ground=1+2; each is a region, label:glass."),
     ] = None,
     planes: Annotated[
-        str | None, typer.Option(help="Label image of planar regions (0 = none) for p-*, also on sparse ground truth.")
+        str | None, Of(help="Label image of planar regions (0 = none) for p-*, also on sparse ground truth.")
     ] = None,
-    border: Annotated[int, typer.Option(help="Margin of the dataset's own evaluation in px, e.g. 18 for Tsukuba.")] = 0,
+    border: Annotated[int, Of(help="Margin of the dataset's own evaluation in px, e.g. 18 for Tsukuba.")] = 0,
     resolution: Annotated[
-        float | None,
-        typer.Option(help="Size relative to full resolution, e.g. 0.25; by default the image width / 3000."),
+        float | None, Of(help="Size relative to full resolution, e.g. 0.25; by default the image width / 3000.")
     ] = None,
-    metrics: options.Metrics = None,
-    regions: options.Regions = None,
-    protocol: options.ProtocolName = "default",
-    override: options.Override = None,
-    resize: Annotated[
-        bool, typer.Option(help="Bring estimates to the scene's size; disparities scale with the width.")
-    ] = False,
+    as_given: Annotated[bool, Of(help="Do not ask whether ground truth and estimate were swapped.")] = False,
     common: Annotated[
-        bool, typer.Option(help="Measure all estimates on the pixels that every one of them estimates.")
+        bool,
+        typer.Option(
+            help="Measure all estimates on the pixels that every one of them estimates.",
+            rich_help_panel=options.MEASURES,
+        ),
     ] = False,
     by: Annotated[
         options.Division | None,
-        typer.Option(help="One row per plane, fine structure and foreground object instead of one per region."),
+        typer.Option(
+            help="One row per plane, fine structure and foreground object instead of one per region.",
+            rich_help_panel=options.MEASURES,
+        ),
     ] = None,
     form: options.OutputFormat = options.Format.table,
     out: options.OutputFolder = None,
-    template: options.Template = None,
-    as_given: Annotated[bool, typer.Option(help="Do not ask whether ground truth and estimate were swapped.")] = False,
 ) -> None:
     """Hold one or more estimates against one ground truth, or folders of them against a folder of ground truth.
 
@@ -100,40 +88,34 @@ def command(
     from stereogauge.scores.column import columns_of
     from stereogauge.stages import READING
 
-    chosen = options.chosen_protocol(protocol, override, metrics, regions)
+    chosen, metrics, regions = measured.choice, measured.metrics, measured.regions
+    encoding, scale = files.encoding, files.scale
     division: Literal["object"] | None = None if by is None else "object"
+    how: dict[str, Any] = {"resize": files.resize, "common": common, "by": division}
     if Path(truth).is_dir() or _is_dataset(truth):
         refuse_for_folders(
             left=left,
             right=right,
             gt_right=gt_right,
-            calib=calib,
-            focal=focal,
+            calib=camera.calib,
+            focal=camera.focal,
             out=out,
-            baseline=baseline,
-            doffs=doffs,
+            baseline=camera.baseline,
+            doffs=camera.doffs,
             mask=mask,
             labels=labels,
             planes=planes,
             border=border,
         )
-        reading: dict[str, Any] = {
-            "template": template,
-            "encoding": encoding,
-            "scale": scale,
-            "offset": offset,
-            "flip": flip,
-        }
-        reading |= {"unknown": options.stored_values(unknown), "crop": options.corner(crop)}
-        known = options.truth_options(truth, gt_encoding, gt_scale, encoding, scale)
-        how: dict[str, Any] = {"resize": resize, "common": common, "by": division}
-        compare_folders(truth, estimates, chosen, reading, known, form, how, asked=metrics is not None)
+        known = files.truth(truth)
+        compare_folders(truth, estimates, chosen, files.decoding, known, form, how, asked=metrics is not None)
         return
     if not as_given:
         _check_order(truth, estimates)
     named = _named(estimates)
-    calibration = options.chosen_calibration(calib, cameras, focal=focal, baseline=baseline, doffs=doffs, ndisp=ndisp)
-    own_gt = gt_encoding is not None or gt_scale is not None
+    calibration = camera.calibration(ndisp=ndisp)
+    own_gt = files.gt_encoding is not None or files.gt_scale is not None
+    gt_encoding, gt_scale = files.gt_encoding, files.gt_scale
     # Where some file needs --scale to be read at all, it is not meant for the files that do without.
     for_all = own_gt or not any(map(_open, (truth, *named.values())))
     if _open(truth) and not own_gt:
@@ -164,16 +146,16 @@ def command(
     for name in scene.masks:
         scene.mask(name)
     options.check_images(scene)
-    window = (*options.corner(crop), *scene.shape[::-1]) if crop else ()
-    files = {
+    window = (*options.corner(files.crop), *scene.shape[::-1]) if files.crop else ()
+    sources = {
         name: DisparityFile(
             path,
             encoding if _open(path) or is_depth(encoding) else None,
             scale if _open(path) or is_depth(encoding) or for_all else None,
-            offset or 0.0,
-            unknown=options.stored_values(unknown),
+            files.offset or 0.0,
+            unknown=options.stored_values(files.unknown),
             calibration=calibration if is_depth(encoding) else None,
-            flip=flip or "",
+            flip=files.flip or "",
             crop=window,
         )
         for name, path in named.items()
@@ -181,14 +163,14 @@ def command(
     asked = None if metrics is None else chosen.metrics
     ahead = TimeLeft()
     # Read once: scores, doubts and pictures are all made of these.
-    with working(f"measuring {', '.join(files)}", ahead):
+    with working(f"measuring {', '.join(sources)}", ahead):
         with ahead(READING):
-            maps = {name: file.read() for name, file in files.items()}
+            maps = {name: file.read() for name, file in sources.items()}
         pixels = max(values.size for values in maps.values())
-        ahead.expect(usual_seconds(columns_of(chosen.metrics, chosen.regions), list(files), pixels))
-        table = evaluate(maps, scene, asked, protocol=chosen, resize=resize, common=common, by=division, stage=ahead)
+        ahead.expect(usual_seconds(columns_of(chosen.metrics, chosen.regions), list(sources), pixels))
+        table = evaluate(maps, scene, asked, protocol=chosen, stage=ahead, **how)
         table.inputs = inputs_hash([scene], [estimated_hash(maps.values())] if common else [])
-        doubts = _suspicions(maps, files, scene)
+        doubts = _suspicions(maps, sources, scene)
     chosen = table.protocol or chosen
     print_scores(table, form)
     if common:

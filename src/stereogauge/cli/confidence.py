@@ -21,18 +21,15 @@ if TYPE_CHECKING:
 
 
 def command(
+    files: Annotated[options.Files, options.only(options.Files, "encoding", "scale", "gt_encoding", "gt_scale")],
     dataset: Annotated[
         str | None,
         typer.Argument(metavar="DATASET[:ROOT]", help="Scenes to match; or give --left, --right and --gt."),
     ] = None,
-    scenes: Annotated[list[str] | None, typer.Option("--scenes", "-s", help="Only these scenes.")] = None,
+    scenes: Annotated[list[str] | None, typer.Option(help="Only these scenes.")] = None,
     left: Annotated[str | None, typer.Option(help="Left image of a single pair.")] = None,
     right: Annotated[str | None, typer.Option(help="Right image.")] = None,
     gt: Annotated[str | None, typer.Option(help="Ground truth of the left view.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of --disparity where open.")] = None,
-    scale: options.Scale = None,
-    gt_encoding: Annotated[str | None, typer.Option(help="Encoding of --gt; default: that of --disparity.")] = None,
-    gt_scale: Annotated[float | None, typer.Option(help="Scale of --gt; default: that of --disparity.")] = None,
     matcher: Annotated[
         str, typer.Option("--matcher", help="A matcher with parameters, e.g. sgm:p1=20,p2=100.")
     ] = "sgm",
@@ -41,7 +38,6 @@ def command(
         list[str] | None,
         typer.Option(
             "--measures",
-            "-m",
             help="Confidence measures; default: the paper's five and their product. entropy@8 has temperature 8.",
         ),
     ] = None,
@@ -94,7 +90,7 @@ def command(
     from stereogauge.confidence_measures.sparsification import parse_error
 
     kinds = [parse_error(text) for text in options.listed(errors) or ()]
-    estimates, truth = Decoding(encoding, scale), Decoding(gt_encoding, gt_scale)
+    estimates, truth = Decoding(files.encoding, files.scale), Decoding(files.gt_encoding, files.gt_scale)
     found = chosen_scenes(dataset, scenes, left, right, gt, truth if truth.given else estimates)
     from_files = disparity is not None or bool(confidence_map)
     if from_files:

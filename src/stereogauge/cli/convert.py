@@ -26,6 +26,8 @@ WRITABLE = ", ".join(encoding.id for encoding in ENCODINGS.values() if encoding.
 
 def command(
     paths: Annotated[list[str], typer.Argument(metavar="IN... OUT", help="One or more maps, then a file or a folder.")],
+    camera: options.Camera,
+    files: Annotated[options.Files, options.only(options.Files, "unknown", "flip")],
     source_encoding: Annotated[
         str | None,
         typer.Option("--encoding", help=f"Encoding of the input where its suffix leaves it open. {READABLE}."),
@@ -34,13 +36,6 @@ def command(
         float | None, typer.Option(help="Input, or else output: stored value per pixel of disparity.")
     ] = None,
     offset: Annotated[float, typer.Option(help="Input: pixels to add after dividing by the scale.")] = 0.0,
-    unknown: options.Unknown = None,
-    flip: options.Flip = None,
-    calib: options.Calib = None,
-    cameras: options.Cameras = (0, 1),
-    focal: options.Focal = None,
-    baseline: options.Baseline = None,
-    doffs: options.Doffs = None,
     mask: Annotated[
         list[str] | None,
         typer.Option(help="Image whose pixels other than 0 mark unknown disparities (as Sintel's masks); repeatable."),
@@ -75,7 +70,7 @@ def command(
     from stereogauge.io.disparity import write_disparity
     from stereogauge.io.files import DisparityFile
 
-    known = options.chosen_calibration(calib, cameras, focal=focal, baseline=baseline, doffs=doffs)
+    known = camera.calibration()
 
     def convert(source: str, target: str) -> None:
         disparity = DisparityFile(
@@ -84,9 +79,9 @@ def command(
             scale,
             offset,
             masks=tuple(mask or ()),
-            unknown=options.stored_values(unknown),
+            unknown=options.stored_values(files.unknown),
             calibration=known if is_depth(source_encoding) else None,
-            flip=flip or "",
+            flip=files.flip or "",
         ).read()
         if not is_remote(target):
             Path(target).parent.mkdir(parents=True, exist_ok=True)

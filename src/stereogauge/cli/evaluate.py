@@ -57,17 +57,13 @@ def command(
     dataset: Annotated[
         str, typer.Argument(metavar="DATASET[:ROOT]", help="A dataset and its folder, or a folder of ground truth.")
     ],
+    files: options.Files,
+    measured: options.Measured,
     results: Annotated[
         list[str] | None, typer.Argument(metavar="RESULTS", help="Folders or zips with maps of algorithms.")
     ] = None,
-    store: Annotated[
-        str, typer.Option("--store", "-s", help="SQLite file or postgresql+psycopg://user@host/name.")
-    ] = "stereogauge.sqlite",
-    protocol: options.ProtocolName = "default",
-    override: options.Override = None,
-    metrics: options.Metrics = None,
-    regions: options.Regions = None,
-    scenes: Annotated[list[str] | None, typer.Option(help="Only these scenes; repeat or separate by commas.")] = None,
+    store: options.StorePlace = "stereogauge.sqlite",
+    scenes: options.Scenes = None,
     matcher: Annotated[
         list[str] | None,
         typer.Option(
@@ -82,22 +78,7 @@ def command(
         str | None, typer.Option(help="Where maps of matchers are kept; on a cluster a shared folder or s3://…")
     ] = None,
     jobs: options.Jobs = None,
-    cluster: Annotated[
-        str | None, typer.Option(help="A Dask scheduler, tcp://host:8786; 'auto' takes Dask's configuration.")
-    ] = None,
-    template: options.Template = None,
-    encoding: options.Encoding = None,
-    scale: options.Scale = None,
-    gt_encoding: options.TruthEncoding = None,
-    gt_scale: options.TruthScale = None,
-    offset: options.Offset = None,
-    unknown: options.Unknown = None,
-    flip: options.Flip = None,
-    crop: options.Crop = None,
-    manifest: options.ResultsManifest = None,
-    resize: Annotated[
-        bool, typer.Option(help="Bring estimates to the scene's size; disparities scale with the width.")
-    ] = False,
+    cluster: options.Cluster = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Let results from another folder replace an algorithm of the same name.")
     ] = False,
@@ -116,29 +97,20 @@ def command(
     request = Request(
         dataset=dataset,
         results=results or [],
-        protocol=options.chosen_protocol(protocol, override, metrics, regions),
+        protocol=measured.choice,
         matchers=matcher or [],
         scenes=options.listed(scenes),
-        reading={
-            "template": template,
-            "encoding": encoding,
-            "scale": scale,
-            "offset": offset,
-            "unknown": options.stored_values(unknown),
-            "flip": flip,
-            "crop": options.corner(crop),
-            "manifest": manifest,
-        },
+        reading={**files.decoding, "manifest": files.manifest},
         maps=maps,
         ndisp=ndisp,
         time_limit=time_limit,
         memory_limit=memory_limit,
-        resize=resize,
+        resize=files.resize,
         replace=replace,
         rehash=rehash,
         jobs=jobs,
         cluster=cluster,
-        truth=options.truth_options(dataset, gt_encoding, gt_scale, encoding, scale),
+        truth=files.truth(dataset),
         form=form,
     )
     if not request.results and not request.matchers:

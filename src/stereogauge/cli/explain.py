@@ -15,6 +15,7 @@ from stereogauge.cli import options, selected
 from stereogauge.cli.options import make_folder
 from stereogauge.cli.output import print_tables, say
 from stereogauge.errors import StereogaugeError
+from stereogauge.scores.scope import Scope
 
 if TYPE_CHECKING:
     from stereogauge.decision.explain import Explanation
@@ -27,21 +28,16 @@ if TYPE_CHECKING:
 
 def command(
     store: selected.StoreAddress,
+    scope: Annotated[Scope, options.without("regions", "metrics", "aggregation", "need", "least_support")],
     first: Annotated[str | None, typer.Argument(metavar="A", help="An algorithm; none for a view of all.")] = None,
     second: Annotated[str | None, typer.Argument(metavar="B", help="The algorithm to compare it with.")] = None,
-    profile: Annotated[str | None, typer.Option(help="A shipped profile or the path of a TOML file.")] = None,
-    weight: Annotated[list[str] | None, typer.Option(help="METRIC=NUMBER instead of a profile; repeatable.")] = None,
+    profile: selected.Profile = None,
+    weight: selected.Weight = None,
     column: Annotated[
         str | None, typer.Option(help="What is right or wrong at a pixel, e.g. bad@1:nonocc; default: a stored one.")
     ] = None,
     maps: Annotated[bool, typer.Option(help="Measure from the maps what the store does not hold.")] = True,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for pictures and figures.")] = None,
-    scenes: selected.Scenes = None,
-    algorithms: selected.Algorithms = None,
-    dataset: selected.DatasetName = None,
-    protocol: selected.ProtocolName = None,
-    missing: selected.Missing = "common",
-    least_coverage: selected.LeastCoverage = 0.9,
     form: options.OutputFormat = options.Format.table,
 ) -> None:
     """Explain why A is above B: the difference by metric, by scene and by region, which each sum to it.
@@ -57,14 +53,16 @@ def command(
     if (first is None) != (second is None):
         raise StereogaugeError(f"An explanation compares two algorithms; found only {first!r}. Name a second one.")
     make_folder(out)
-    with selected.opened(store, scenes, None, None, algorithms, dataset, protocol) as (opened, whole):
-        cube = whole.limited(least_coverage)
+    with selected.opened(store, scope) as (opened, whole):
+        cube = whole.limited(scope.coverage)
         stored = opened.protocol(cube.protocol, cube.columns)
         origins = store_origins(opened, cube, stored)
         if first is None or second is None:
             _all_algorithms(cube, origins, column or two_class_column(cube), out, form)
             return
-        found = _explained(cube, stored, store, (first, second), profile, weight, origins if maps else None, missing)
+        found = _explained(
+            cube, stored, store, (first, second), profile, weight, origins if maps else None, scope.missing
+        )
         if form is options.Format.json:
             sys.stdout.write(json.dumps(found.to_dict(), indent=1, allow_nan=False, ensure_ascii=False) + "\n")
         else:

@@ -26,21 +26,18 @@ def command(
             help="Its confidence map, FILE:lower or FILE:higher; or as the results.toml beside it says.",
         ),
     ],
+    files: Annotated[options.Files, options.only(options.Files, "encoding", "scale", "gt_encoding", "gt_scale")],
     density: Annotated[
-        list[float] | None, typer.Option("--density", "-d", help="Keep this share of the pixels, 0 … 1; repeatable.")
+        list[float] | None, typer.Option("--density", help="Keep this share of the pixels, 0 … 1; repeatable.")
     ] = None,
     threshold: Annotated[
-        list[float] | None, typer.Option("--threshold", "-t", help="Keep confidence values up to this; repeatable.")
+        list[float] | None, typer.Option("--threshold", help="Keep confidence values up to this; repeatable.")
     ] = None,
     fill: Annotated[str, typer.Option(help=f"What removed pixels become: {FILLS}.")] = "none",
     classes: Annotated[
         Path | None, typer.Option(help="Classes of the left-right check, as `match --classes` writes them.")
     ] = None,
-    encoding: options.Encoding = None,
-    scale: options.Scale = None,
     gt: Annotated[str | None, typer.Option(help="Ground truth: print what the filter gains.")] = None,
-    gt_encoding: Annotated[str | None, typer.Option(help="Encoding of the ground truth.")] = None,
-    gt_scale: Annotated[float | None, typer.Option(help="Scale of the ground truth.")] = None,
     bad: Annotated[float, typer.Option(help="A pixel is bad where its error exceeds this many px.", min=0)] = 3.0,
     mask: Annotated[str | None, typer.Option(help="Image of the pixels that count, white = belongs.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the map of the last step.")] = None,
@@ -64,7 +61,7 @@ def command(
     if gt is None and out is None:
         raise FileError("Say what to do with the result: --out FILE writes it, --gt FILE shows what it gains.")
     path, better = _directed(confidence)
-    estimate = DisparityFile(disparity, encoding, scale).read()
+    estimate = DisparityFile(disparity, files.encoding, files.scale).read()
     order = ConfidenceSource(path, better).read()
     if order.shape != estimate.shape:
         raise SizeError(
@@ -76,7 +73,7 @@ def command(
     limits = [one if better == "lower" else -one for one in threshold or ()]
     common: dict[str, Any] = {"fill": fill, "classes": labels}
     if gt is not None:
-        truth = DisparityFile(gt, gt_encoding or encoding, gt_scale or scale).read()
+        truth = DisparityFile(gt, files.gt_encoding or files.encoding, files.gt_scale or files.scale).read()
         inside = None if mask is None else load_mask(mask)
         found = gains(estimate, order, truth, density or (), thresholds=limits, bad=bad, mask=inside, **common)
         print_rows(_named(found, threshold or (), better), form)

@@ -6,16 +6,19 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 
 from stereogauge.cli import options, selected
 from stereogauge.cli.output import print_tables, say
 from stereogauge.errors import StereogaugeError
+from stereogauge.scores.scope import Scope
 
 FINDING = 1
 
 
 def command(
     store: selected.StoreAddress,
+    scope: Annotated[Scope, options.only(Scope, "dataset", "protocol", "scenes")],
     baseline: Annotated[str, typer.Option("--baseline", "-b", metavar="STORE", help="The store to compare with.")],
     largest: Annotated[
         list[str] | None,
@@ -30,10 +33,7 @@ def command(
     significant: Annotated[
         bool, typer.Option("--significant", help="Let a rise pass that a test over scenes does not tell from chance.")
     ] = False,
-    alpha: Annotated[float, typer.Option(help="Level of significance of that test.")] = 0.05,
-    dataset: selected.DatasetName = None,
-    protocol: selected.ProtocolName = None,
-    scenes: selected.Scenes = None,
+    alpha: selected.Alpha = 0.05,
     junit: Annotated[Path | None, typer.Option(help="Write the checks as JUnit XML.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show every check, not only what got worse.")] = False,
     form: options.OutputFormat = options.Format.table,
@@ -49,9 +49,9 @@ def command(
     if not largest:
         raise StereogaugeError("A gate needs at least one limit, for example --max bad@1:nonocc=+0.1.")
     limits = [parse_limit(text) for text in largest]
-    with selected.opened(baseline, scenes, None, None, None, dataset, protocol) as (opened, old):
+    with selected.opened(baseline, scope) as (opened, old):
         read = opened.protocol(old.protocol, old.columns) or Protocol()
-    with selected.opened(store, scenes, None, None, None, dataset, protocol or old.protocol) as (_, new):
+    with selected.opened(store, replace(scope, protocol=scope.protocol or old.protocol)) as (_, new):
         pass
     found = gate(
         new, old, limits, names=_names(algorithm, new.algorithms, old.algorithms), per_scene=per_scene,

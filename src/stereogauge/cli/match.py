@@ -29,7 +29,6 @@ def command(
         str,
         typer.Option(
             "--matcher",
-            "-m",
             help="sgm, opencv-sgbm:mode=hh,block=5, onnx:MODEL.onnx, py:MODULE:FUNCTION, or "
             "cmd:PROGRAM {left} {right} {out} {ndisp}; see --list.",
         ),

@@ -1,18 +1,24 @@
-"""Options that several commands share, and what they come to."""
+"""Options that several commands share, declared once as groups, and what they come to."""
 
 from __future__ import annotations
 
 import enum
+import functools
+import inspect
 import os
 import re
-from collections.abc import Iterable, Sequence
+import typing
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from stereogauge.errors import FileError, SizeError, StereogaugeError
+from stereogauge.loading import Declaration, entry, entry_types, is_table
 from stereogauge.protocol import Protocol, load_protocol, parse_override
+from stereogauge.scores.scope import Names
 
 if TYPE_CHECKING:
     from stereogauge.model import Calibration, Dataset, LabelImage, Scene
@@ -40,63 +46,173 @@ class Division(enum.StrEnum):
     object = "object"
 
 
-Metrics = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--metrics", "-m", help="Metrics, e.g. bad@1 rms:nonocc; repeat or separate by commas. Default: the protocol's."
-    ),
-]
-Regions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--regions",
-        "-r",
-        help="Regions, e.g. all,nonocc,'planar&textureless'; repeat or separate by commas. Default: the protocol's.",
-    ),
-]
-ProtocolName = Annotated[
-    str, typer.Option("--protocol", "-p", help="A preset (see `stereogauge protocols`) or a TOML file.")
-]
-Override = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="Change one choice of the protocol, e.g. invalid=exclude; changes its hash."),
-]
-OutputFormat = Annotated[Format, typer.Option("--format", "-f", help="How to print the scores.")]
-Encoding = Annotated[
-    str | None,
-    typer.Option(help="Encoding of the estimates where their suffix leaves it open; depth-m and depth-mm are depths."),
-]
-Scale = Annotated[float | None, typer.Option(help="Stored value per pixel of disparity, e.g. 16 for OpenCV's arrays.")]
-Offset = Annotated[float | None, typer.Option(help="Added to every decoded estimate, in px.")]
-Unknown = Annotated[str | None, typer.Option(help="Stored values that mean that there is no estimate, e.g. 0,-1.")]
-Flip = Annotated[
-    str | None, typer.Option(help="Turn the estimates back: left-right, up-down, both, or transpose (rows ↔ columns).")
-]
-Crop = Annotated[
-    str | None, typer.Option(help="Column and row, X,Y, from which on padded estimates fit the ground truth.")
-]
-Calib = Annotated[Path | None, typer.Option(help="Calibration: Middlebury's calib.txt or a KITTI file.")]
-Cameras = Annotated[tuple[int, int], typer.Option(help="The two cameras of a KITTI calibration file.")]
-Focal = Annotated[float | None, typer.Option(help="Focal length in px.")]
-Baseline = Annotated[float | None, typer.Option(help="Baseline in metres.")]
-Doffs = Annotated[float | None, typer.Option(help="Disparity offset in px.")]
-TruthEncoding = Annotated[
-    str | None,
-    typer.Option(
-        "--gt-encoding", help="Encoding of the ground truth; default: that of the estimates unless they are depths."
-    ),
-]
-TruthScale = Annotated[
-    float | None, typer.Option("--gt-scale", help="Scale of the ground truth; default: that of the estimates.")
-]
-Template = Annotated[str | None, typer.Option(help="Where maps lie in RESULTS, e.g. '{algorithm}/{scene}/out.pfm'.")]
-ResultsManifest = Annotated[Path | None, typer.Option(help="A results.toml that lies elsewhere than in RESULTS.")]
+LETTERS = {
+    "algorithms": "-a",
+    "dataset": "-d",
+    "form": "-f",
+    "jobs": "-j",
+    "metrics": "-m",
+    "out": "-o",
+    "protocol": "-p",
+    "regions": "-r",
+    "store": "-s",
+}
+"""The one option that a letter stands for, in every command."""
+SPELLINGS = {"form": "format", "override": "set"}
+"""Options whose parameter has another name."""
+LISTS = "repeat or separate by commas"
+SCENES, FILES, MEASURES, OUTPUT = "What to compare", "How files are read", "What to measure", "Output"
+PANELS = {"Scope": "Which scores", "Camera": SCENES, "Files": FILES, "Measured": MEASURES}
+"""Headings of groups in the help."""
+
+
+class Files(Declaration, frozen=True):
+    """How files are read."""
+
+    encoding: Annotated[
+        str | None, entry("Encoding of the estimates where their suffix leaves it open; depth-m, depth-mm are depths.")
+    ] = None
+    scale: Annotated[float | None, entry("Stored value per pixel of disparity, e.g. 16 for OpenCV's arrays.")] = None
+    offset: Annotated[float | None, entry("Added to every decoded estimate, in px.")] = None
+    unknown: Annotated[str | None, entry("Stored values that mean that there is no estimate, e.g. 0,-1.")] = None
+    flip: Annotated[
+        str | None, entry("Turn the estimates back: left-right, up-down, both, or transpose (rows ↔ columns).")
+    ] = None
+    crop: Annotated[str | None, entry("Column and row, X,Y, from which on padded estimates fit the ground truth.")] = (
+        None
+    )
+    gt_encoding: Annotated[
+        str | None, entry("Encoding of the ground truth; default: that of the estimates unless they are depths.")
+    ] = None
+    gt_scale: Annotated[float | None, entry("Scale of the ground truth; default: that of the estimates.")] = None
+    template: Annotated[str | None, entry("Where maps lie in a folder, e.g. '{algorithm}/{scene}/out.pfm'.")] = None
+    manifest: Annotated[Path | None, entry("A results.toml that lies elsewhere than in RESULTS.")] = None
+    resize: Annotated[bool, entry("Bring estimates to the scene's size; disparities scale with the width.")] = False
+
+    @property
+    def decoding(self) -> dict[str, Any]:
+        """What `find_results` takes."""
+        return {
+            "template": self.template,
+            "encoding": self.encoding,
+            "scale": self.scale,
+            "offset": self.offset,
+            "flip": self.flip,
+            "unknown": stored_values(self.unknown),
+            "crop": corner(self.crop),
+        }
+
+    def truth(self, dataset: str) -> dict[str, Any]:
+        """How the ground truth of a folder is read: as stated, else as the estimates where it needs it."""
+        return truth_options(dataset, self.gt_encoding, self.gt_scale, self.encoding, self.scale)
+
+
+class Camera(Declaration, frozen=True):
+    """The camera."""
+
+    calib: Annotated[Path | None, entry("Calibration: Middlebury's calib.txt or a KITTI file.")] = None
+    cameras: Annotated[tuple[int, int], entry("The two cameras of a KITTI calibration file.")] = (0, 1)
+    focal: Annotated[float | None, entry("Focal length in px.")] = None
+    baseline: Annotated[float | None, entry("Baseline in metres.")] = None
+    doffs: Annotated[float | None, entry("Disparity offset in px.")] = None
+
+    def calibration(self, **given: float | None) -> Calibration:
+        """The calibration of the file, over which single values go."""
+        stated = {"focal": self.focal, "baseline": self.baseline, "doffs": self.doffs, **given}
+        return chosen_calibration(self.calib, self.cameras, **stated)
+
+
+class Measured(Declaration, frozen=True):
+    """What to measure."""
+
+    metrics: Annotated[
+        list[str] | None, entry(f"Metrics, e.g. bad@1 rms:nonocc; {LISTS}. Default: the protocol's.")
+    ] = None
+    regions: Annotated[
+        list[str] | None, entry(f"Regions, e.g. all,nonocc,'planar&textureless'; {LISTS}. Default: the protocol's.")
+    ] = None
+    protocol: Annotated[str, entry("A preset (see `stereogauge protocols`) or a TOML file.")] = "default"
+    override: Annotated[
+        list[str] | None, entry("Change one choice of the protocol, e.g. invalid=exclude; changes its hash.")
+    ] = None
+
+    @property
+    def choice(self) -> Protocol:
+        """The protocol with what the options change."""
+        return chosen_protocol(self.protocol, self.override, self.metrics, self.regions)
+
+
+OutputFormat = Annotated[Format, typer.Option("--format", "-f", help="How to print.", rich_help_panel=OUTPUT)]
+Scenes = Annotated[list[str] | None, typer.Option(help=f"Only these scenes; {LISTS}.")]
 SearchRange = Annotated[int | None, typer.Option(help="Disparities to search, where the dataset does not say.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", min=1, help="Worker processes; default: one per processor.")]
-OutputFolder = Annotated[Path | None, typer.Option("--out", "-o", help="Folder for pictures.")]
+Cluster = Annotated[
+    str | None, typer.Option(help="A Dask scheduler, tcp://host:8786; 'auto' takes Dask's configuration.")
+]
+StorePlace = Annotated[str, typer.Option("--store", "-s", help="SQLite file or postgresql+psycopg://user@host/name.")]
+OutputFolder = Annotated[Path | None, typer.Option("--out", "-o", help="Folder for pictures.", rich_help_panel=OUTPUT)]
 
 
-def listed(values: list[str] | None) -> list[str] | None:
+def without(*names: str) -> frozenset[str]:
+    """A marker for a group of which a command leaves out some options: `Annotated[Scope, without("metrics")]`."""
+    return frozenset(names)
+
+
+def only(group: Any, *names: str) -> frozenset[str]:
+    """A marker for a group of which a command takes only some options."""
+    return frozenset(entry_types(group)) - frozenset(names)
+
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with every parameter that is a declaration replaced by one option per entry.
+
+    Options, help and limits come from the declaration, whose options share a heading in the help.
+    """
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, tuple[Any, list[str]]] = {}
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        kind, *marks = typing.get_args(parameter.annotation) or (parameter.annotation,)
+        if not is_table(kind):
+            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        left_out = frozenset[str]().union(*(mark for mark in marks if isinstance(mark, frozenset)))
+        own = [_option(kind, name) for name in entry_types(kind) if name not in left_out]
+        groups[parameter.name] = kind, [one.name for one in own]
+        parameters += own
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        for name, (kind, entries) in groups.items():
+            given[name] = kind(**{one: given.pop(one) for one in entries})
+        command(**given)
+
+    vars(run)["__signature__"] = inspect.Signature(parameters)
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run
+
+
+def _option(group: Any, name: str) -> inspect.Parameter:
+    """The option of one entry of a declaration."""
+    annotated = entry_types(group)[name]
+    kind, meta = typing.get_args(annotated)[:2]
+    several = kind == Names
+    spelling = SPELLINGS.get(name, name).replace("_", "-")
+    flag = f"--{spelling}/--no-{spelling}" if kind is bool else f"--{spelling}"
+    option = typer.Option(
+        *filter(None, (flag, LETTERS.get(name))),
+        help=f"{meta.description.rstrip('.')}; {LISTS}." if several else meta.description,
+        min=meta.ge,
+        max=meta.le,
+        metavar="NAMES" if several else None,
+        rich_help_panel=PANELS.get(group.__name__),
+    )
+    default = next(field.default for field in msgspec.structs.fields(group) if field.name == name)
+    annotated_as: Any = Annotated
+    annotation = annotated_as[list[str] | None if several else kind, option]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def listed(values: Sequence[str] | None) -> list[str] | None:
     """Repeated and comma-separated values as one list; a comma between two numbers after @ belongs to the name."""
     if values is None:
         return None

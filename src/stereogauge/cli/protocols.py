@@ -15,7 +15,9 @@ def command(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="A preset or a TOML file, to see all of its choices.")
     ] = None,
-    override: options.Override = None,
+    override: Annotated[
+        list[str] | None, typer.Option("--set", help="Change one choice, e.g. invalid=exclude; changes the hash.")
+    ] = None,
 ) -> None:
     """The shipped protocols, or one in full as TOML."""
     from stereogauge.protocol import load_protocol, preset_names

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from msgspec.structs import replace
 
 from stereogauge.cli import options, selected
 from stereogauge.cli.output import print_rows, print_tables, say, working
 from stereogauge.errors import StereogaugeError
+from stereogauge.scores.scope import Scope
 
 if TYPE_CHECKING:
     from stereogauge.ranking.bootstrap import Bootstrap
@@ -20,19 +22,10 @@ if TYPE_CHECKING:
 
 def command(
     store: selected.StoreAddress,
+    scope: Annotated[Scope, options.without("aggregation")],
     model: Annotated[
         str, typer.Option("--model", help="middlebury, extended, a-star, weighted, or an installed one.")
     ] = "a-star",
-    scenes: selected.Scenes = None,
-    regions: selected.Regions = None,
-    metrics: selected.Metrics = None,
-    algorithms: selected.Algorithms = None,
-    dataset: selected.DatasetName = None,
-    protocol: selected.ProtocolName = None,
-    missing: selected.Missing = "common",
-    need: selected.Need = None,
-    least_coverage: selected.LeastCoverage = 0.9,
-    least_support: selected.LeastSupport = None,
     ties: Annotated[str | None, typer.Option(help="Ranks of equal scores: min, average or dense.")] = None,
     tau: Annotated[float | None, typer.Option(help="Extended model: rank sums closer than this perform alike.")] = None,
     profile: Annotated[
@@ -63,15 +56,14 @@ def command(
     chosen = selected.stated(
         ties=ties, tau=tau, profile=profile, weights=selected.weights(weight), normalisation=normalisation
     )
-    covered = selected.coverage_needed(need, least_coverage)
+    chosen["missing"] = scope.missing
+    covered = selected.ordering_coverage(scope)
     if across:
-        choice = (scenes, regions, metrics, algorithms)
-        _print_across(store, choice, model, covered, least_support, {"missing": missing, **chosen}, form)
+        _print_across(store, scope, model, covered, chosen, form)
         return
-    with selected.opened(store, scenes, regions, metrics, algorithms, dataset, protocol, need) as (_, cube):
-        named = None if metrics is None else [str(column) for column in cube.columns]
-        cube = cube.limited(covered, least_support)
-        chosen["missing"] = missing
+    with selected.opened(store, scope) as (_, cube):
+        named = None if scope.metrics is None else [str(column) for column in cube.columns]
+        cube = cube.limited(covered, scope.least_support)
         with working("ranking"):
             ranking = rank(cube, model, named, **chosen)
             sure = draw(cube, model, named, draws=bootstrap, seed=seed, **chosen) if bootstrap else None
@@ -90,13 +82,7 @@ def command(
 
 
 def _print_across(
-    store: str,
-    choice: tuple[list[str] | None, list[str] | None, list[str] | None, list[str] | None],
-    model: str,
-    least_coverage: float,
-    least_support: float | None,
-    chosen: dict[str, Any],
-    form: options.Format,
+    store: str, scope: Scope, model: str, coverage: float, chosen: dict[str, Any], form: options.Format
 ) -> None:
     """The joined order of all datasets of a store; each may have a protocol of its own, since only ranks are joined."""
     from stereogauge.ranking.across import joined_orders
@@ -107,8 +93,8 @@ def _print_across(
         datasets = [entry.name for entry in opened.datasets()]
     orders = {}
     for name in datasets:
-        with selected.opened(store, *choice, name, None) as (_, cube):
-            orders[name] = rank(cube.limited(least_coverage, least_support), model, **chosen)
+        with selected.opened(store, replace(scope, dataset=name, protocol=None, need=None)) as (_, cube):
+            orders[name] = rank(cube.limited(coverage, scope.least_support), model, **chosen)
     if len(orders) < 2:
         raise StereogaugeError(f"An order across datasets needs at least two; {store} holds {', '.join(datasets)}.")
     frame = joined_orders(orders).to_pandas()

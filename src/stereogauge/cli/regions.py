@@ -36,13 +36,13 @@ def command(
     source: Annotated[
         str, typer.Argument(metavar="DATASET[:ROOT]|GT", help="A dataset, or the ground truth of one scene.")
     ],
-    scenes: Annotated[list[str] | None, typer.Option(help="Only these scenes; repeat or separate by commas.")] = None,
+    measured: Annotated[options.Measured, options.without("metrics", "regions")],
+    files: Annotated[options.Files, options.only(options.Files, "encoding", "scale")],
+    scenes: options.Scenes = None,
     regions: Annotated[
         list[str] | None,
         typer.Option("--regions", "-r", help="Regions; repeat or separate by commas. Default: all that there are."),
     ] = None,
-    protocol: options.ProtocolName = "default",
-    override: options.Override = None,
     planes: Annotated[
         Path | None, typer.Option(help="Label image of planar regions (0 = none) instead of the search; one scene.")
     ] = None,
@@ -50,8 +50,6 @@ def command(
     nonocc: Annotated[
         str | None, typer.Option(help="Mask of visible pixels of a single scene, white = visible.")
     ] = None,
-    encoding: options.Encoding = None,
-    scale: options.Scale = None,
     resolution: Annotated[
         float | None,
         typer.Option(help="Size of a single scene relative to full resolution; by default the image width / 3000."),
@@ -79,8 +77,8 @@ def command(
     """
     from stereogauge.masks.scene_regions import SceneRegions
 
-    chosen = options.chosen_protocol(protocol, override)
-    found = _scenes(source, options.listed(scenes), left, nonocc, encoding, scale, resolution)
+    chosen = measured.choice
+    found = _scenes(source, options.listed(scenes), left, nonocc, files.encoding, files.scale, resolution)
     if (planes is not None or estimate) and len(found) != 1:
         raise StereogaugeError(
             f"--planes and --estimate belong to one scene; found {len(found)}: choose one with --scenes."

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stereogauge.cli import selected
-from stereogauge.cli.options import listed, make_folder
+from stereogauge.cli.options import listed, make_folder, without
 from stereogauge.cli.output import say, working
 from stereogauge.errors import StereogaugeError
+from stereogauge.scores.scope import ONLY_SURE, Scope
 from stereogauge.version import VERSION
 
 if TYPE_CHECKING:
@@ -27,20 +28,12 @@ if TYPE_CHECKING:
 def command(
     store: selected.StoreAddress,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the report.")],
-    scenes: selected.Scenes = None,
-    regions: selected.Regions = None,
-    metrics: selected.Metrics = None,
-    algorithms: selected.Algorithms = None,
-    dataset: selected.DatasetName = None,
-    protocol: selected.ProtocolName = None,
-    missing: selected.Missing = "common",
-    need: selected.Need = None,
-    least_coverage: selected.LeastCoverage = 0.9,
+    scope: Annotated[Scope, without("aggregation", "least_support")],
     title: Annotated[str, typer.Option(help="Heading of the report.")] = "Comparison of stereo algorithms",
     model: Annotated[str, typer.Option(help="The model that orders the tables.")] = "extended",
     metric: Annotated[str | None, typer.Option(help="Metric of the tests; default: the first one.")] = None,
     profile: Annotated[list[str] | None, typer.Option(help="Profiles to show; repeatable. Default: balanced.")] = None,
-    alpha: Annotated[float, typer.Option(help="Level of significance.")] = 0.05,
+    alpha: selected.Alpha = 0.05,
     draws: Annotated[int, typer.Option(help="Draws of the bootstrap over scenes.")] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
     formats: Annotated[list[str] | None, typer.Option(help="Formats of the figures; default: png,svg,pdf.")] = None,
@@ -72,19 +65,17 @@ def command(
         model=model,
         metric=metric,
         profiles=tuple(profile or ("balanced",)),
-        missing=missing,
+        missing=scope.missing,
         alpha=alpha,
         draws=draws,
         seed=seed,
         gallery_metrics=tuple(listed(gallery_metrics) or ()),
         gallery_scenes=tuple(listed(gallery_scenes) or ()),
-        only_sure=need == selected.ONLY_SURE,
+        only_sure=scope.need == ONLY_SURE,
     )
-    covered = 0.0 if chosen.only_sure else selected.coverage_needed(need, least_coverage)
-    choice = (store, scenes, regions, metrics, algorithms, dataset, protocol, need)
-    with selected.opened(*choice) as (opened, cube), working("report") as tell:
+    with selected.opened(store, scope) as (opened, cube), working("report") as tell:
         make_folder(out)
-        cube = cube.limited(covered)
+        cube = cube.limited(scope.coverage)
         stored = opened.protocol(cube.protocol, cube.columns)
         origins = store_origins(opened, cube, stored) if galleries else None
         shown = _galleries(opened, cube, stored, chosen, tell) if galleries else []

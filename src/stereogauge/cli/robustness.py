@@ -25,6 +25,8 @@ UNITS = {"changed": "%", "mean": "px", "median": "px", "lost": "%", "gained": "%
 
 def command(
     dataset: Annotated[str, typer.Argument(metavar="DATASET[:ROOT]", help="The dataset that the scenes belong to.")],
+    files: Annotated[options.Files, options.without("gt_encoding", "gt_scale", "resize")],
+    measured: Annotated[options.Measured, options.without("metrics", "regions")],
     results: Annotated[
         list[str] | None, typer.Argument(metavar="RESULTS", help="Folders or zips with maps of algorithms.")
     ] = None,
@@ -46,24 +48,17 @@ def command(
         ),
     ] = None,
     threshold: Annotated[
-        float, typer.Option("--threshold", "-t", min=0, help="A pixel has changed beyond this many px.")
+        float, typer.Option("--threshold", min=0, help="A pixel has changed beyond this many px.")
     ] = 1.0,
     region: Annotated[
-        str | None, typer.Option("--region", "-r", help="Only these pixels of the first scene, e.g. nonocc.")
+        str | None, typer.Option("--region", help="Only these pixels of the first scene, e.g. nonocc.")
     ] = None,
-    protocol: options.ProtocolName = "default",
-    override: options.Override = None,
     matcher: Annotated[
         list[str] | None, typer.Option(help="A matcher to run, as for `evaluate`; its maps are kept. Repeatable.")
     ] = None,
     ndisp: options.SearchRange = None,
     maps: Annotated[str | None, typer.Option(help="Where maps of matchers are kept.")] = None,
     jobs: options.Jobs = None,
-    template: options.Template = None,
-    encoding: options.Encoding = None,
-    scale: options.Scale = None,
-    offset: options.Offset = None,
-    results_manifest: options.ResultsManifest = None,
     form: options.OutputFormat = options.Format.table,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for table, figure and pictures.")] = None,
 ) -> None:
@@ -75,17 +70,16 @@ def command(
     """
     from stereogauge.datasets import open_dataset
 
-    chosen = options.chosen_protocol(protocol, override)
+    chosen = measured.choice
     whole = open_dataset(dataset)
     pairs = _pairs(pair or [], sequence, whole)
     scenes = whole.subset(list(dict.fromkeys(scene for both in pairs.values() for scene in both)))
-    reading = {"template": template, "encoding": encoding, "scale": scale, "offset": offset}
     request = Request(
         dataset=dataset,
         results=results or [],
         protocol=chosen,
         matchers=matcher or [],
-        reading={**reading, "manifest": results_manifest},
+        reading={**files.decoding, "manifest": files.manifest},
         maps=maps,
         ndisp=ndisp,
         jobs=jobs,

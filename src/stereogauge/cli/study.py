@@ -22,6 +22,7 @@ SHOWN = 4
 
 
 def command(
+    measured: Annotated[options.Measured, options.without("metrics", "regions")],
     dataset: Annotated[
         str, typer.Argument(metavar="DATASET[:ROOT]", help="Where the scene comes from; it needs ground truth.")
     ] = "synthetic:anatomy",
@@ -35,13 +36,11 @@ def command(
     regions: Annotated[
         list[str] | None, typer.Option("--regions", "-r", help="Regions of metrics without their own.")
     ] = None,
-    damages: Annotated[list[str] | None, typer.Option("--damages", "-d", help="Damages; default: all.")] = None,
+    damages: Annotated[list[str] | None, typer.Option("--damages", help="Damages; default: all.")] = None,
     strengths: Annotated[
         list[str] | None,
         typer.Option("--strengths", help="Steps of a damage, DAMAGE=0.1,0.2; its own steps otherwise. Repeatable."),
     ] = None,
-    protocol: options.ProtocolName = "default",
-    override: options.Override = None,
     form: options.OutputFormat = options.Format.table,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for tables and figures.")] = None,
     save_scene: Annotated[
@@ -60,7 +59,7 @@ def command(
         return
     from stereogauge.study.run import GEOMETRY_METRICS, OTHER_METRICS, run_study, sensitivity_of
 
-    chosen = options.chosen_protocol(protocol, override)
+    chosen = measured.choice
     found = _scene(dataset, scene, size, seed)
     if save_scene is not None:
         from stereogauge.datasets.synthetic import save_middlebury_layout

@@ -13,6 +13,7 @@ import typer
 from stereogauge.cli import options, selected
 from stereogauge.cli.output import gathering, print_tables, say, upright, working
 from stereogauge.errors import StereogaugeError
+from stereogauge.scores.scope import LEAST_COVERAGE, ONLY_SURE, Scope
 
 if TYPE_CHECKING:
     from stereogauge.evaluation.error_density import ErrorDensity
@@ -27,7 +28,6 @@ def print_stored(
 ) -> None:
     """The scores of some algorithms on a dataset, over its scenes as the protocol says."""
     from stereogauge.scores.column import columns_of
-    from stereogauge.scores.cube import LEAST_COVERAGE
     from stereogauge.tables.score_table import score_table
 
     cube = store.cube(dataset=dataset.name, protocol=protocol.scoring_hash)
@@ -44,14 +44,6 @@ def print_stored(
         print_tables([upright(made, form)], form, boxed=False)
 
 
-class Way(enum.StrEnum):
-    """How scenes become one number."""
-
-    mean = "mean"
-    pooled = "pooled"
-    weighted = "weighted"
-
-
 class By(enum.StrEnum):
     """What a table stands for."""
 
@@ -61,18 +53,7 @@ class By(enum.StrEnum):
 
 def command(
     store: selected.StoreAddress,
-    scenes: selected.Scenes = None,
-    regions: selected.Regions = None,
-    metrics: selected.Metrics = None,
-    algorithms: selected.Algorithms = None,
-    dataset: selected.DatasetName = None,
-    protocol: selected.ProtocolName = None,
-    aggregation: Annotated[
-        Way | None, typer.Option(help="How scenes become one number; default: as the protocol says.")
-    ] = None,
-    need: selected.Need = None,
-    least_coverage: selected.LeastCoverage = 0.9,
-    least_support: selected.LeastSupport = None,
+    scope: Annotated[Scope, options.without("missing")],
     meta: Annotated[
         bool,
         typer.Option(
@@ -94,17 +75,17 @@ def command(
     from stereogauge.tables.score_table import coverage_table, density_table, score_table
     from stereogauge.tables.table import stacked
 
+    only_sure = scope.need == ONLY_SURE
     if figure is not None:
         from stereogauge.figures.chart import check_format
 
         check_format(figure.suffix.lstrip(".").lower())
-        if need != selected.ONLY_SURE:
+        if not only_sure:
             raise StereogaugeError("--figure draws error over density, which --need sure shows; add it.")
-    covered = 0.0 if need == selected.ONLY_SURE else selected.coverage_needed(need, least_coverage)
-    with selected.opened(store, scenes, regions, metrics, algorithms, dataset, protocol, need) as (opened, cube):
+    with selected.opened(store, scope) as (opened, cube):
         read = opened.protocol(cube.protocol, cube.columns) or Protocol()
         curves: list[ErrorDensity] = []
-        if need == selected.ONLY_SURE:
+        if only_sure:
             from stereogauge.evaluation.error_density import stored_density
 
             try:
@@ -114,14 +95,13 @@ def command(
                 say(f"no comparison at equal density: {reason}")
         if meta:
             cube = _with_meta(opened, cube, read)
-    cube = cube.limited(covered, least_support)
-    how = read.aggregation if aggregation is None else aggregation.value
+    cube = cube.limited(scope.coverage, scope.least_support)
+    how = scope.aggregation or read.aggregation
     parts = [cube] if by is By.all else [cube.take(scenes=[place]) for place in range(len(cube.scenes))]
     tables = [
-        score_table(part, how if by is By.all else "mean", read.scene_weights, any_density=need == selected.ONLY_SURE)
-        for part in parts
+        score_table(part, how if by is By.all else "mean", read.scene_weights, any_density=only_sure) for part in parts
     ]
-    if need == selected.ONLY_SURE:
+    if only_sure:
         tables += [coverage_table(part) for part in parts]
     if by is By.scene and form is options.Format.csv:
         # One header, so that any program reads it.

@@ -36,7 +36,6 @@ def command(
         str,
         typer.Option(
             "--matcher",
-            "-m",
             help="sgm, opencv-sgbm, 'cmd:./run {left} {right} {out} {smoothness}'; parameters after a colon are fixed.",
         ),
     ],
@@ -58,11 +57,11 @@ def command(
         int | None, typer.Option(help="Searches that each hold some scenes out; 0 for none. Default: 3.")
     ] = None,
     space: Annotated[Path | None, typer.Option(help="TOML file with the parameters to search.")] = None,
-    scenes: Annotated[list[str] | None, typer.Option(help="Only these scenes; repeat or separate by commas.")] = None,
+    scenes: options.Scenes = None,
     protocol: Annotated[
         str | None, typer.Option("--protocol", "-p", help="A preset or a TOML file. Default: hci, with gaps filled.")
     ] = None,
-    override: options.Override = None,
+    override: Annotated[list[str] | None, typer.Option("--set", help="Change one choice of the protocol.")] = None,
     ndisp: options.SearchRange = None,
     store: Annotated[
         str, typer.Option("--store", "-s", help="SQLite file or postgresql+psycopg://user@host/name.")

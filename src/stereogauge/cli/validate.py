@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -29,19 +29,12 @@ def command(
     path: Annotated[
         str, typer.Argument(metavar="PATH", help="A disparity map, a folder of results, or a .zip of one; also s3://…")
     ],
+    files: Annotated[options.Files, options.without("gt_encoding", "gt_scale", "resize")],
     dataset: Annotated[
         str | None,
         typer.Option("--dataset", "-d", help="What the results are for: NAME, NAME:ROOT or NAME:VARIANT:ROOT."),
     ] = None,
     scene: Annotated[str | None, typer.Option(help="The scene that a single map is of.")] = None,
-    encoding: options.Encoding = None,
-    scale: options.Scale = None,
-    offset: options.Offset = None,
-    unknown: options.Unknown = None,
-    flip: options.Flip = None,
-    crop: options.Crop = None,
-    template: options.Template = None,
-    manifest: options.ResultsManifest = None,
     form: Format = Form.table,
 ) -> None:
     """Check a map, a results folder or a zip: missing scenes, wrong sizes, signs, scales, swapped views, damaged files.
@@ -58,25 +51,25 @@ def command(
         raise DatasetError(f"{path} does not exist; give a disparity map, a folder of results or a .zip.")
     single = given.is_file() and given.suffix.lower() != ".zip"
     seen: FileReport | None = None
-    decoding: dict[str, Any] = {"encoding": encoding, "scale": scale, "unknown": options.stored_values(unknown)}
-    placing: dict[str, Any] = {"flip": flip, "crop": options.corner(crop)}
+    decoding = {key: files.decoding[key] for key in ("encoding", "scale", "unknown")}
+    offset = files.offset
     if single and dataset is None:
         seen, findings = validation.inspect_file(given, offset=offset or 0.0, **decoding)
         result = validation.Validation(str(given), "", (), 1, tuple(findings))
     elif single:
-        result = _single_map(given, open_dataset(dataset or ""), scene, decoding | placing | {"offset": offset})
+        result = _single_map(given, open_dataset(dataset or ""), scene, files)
     else:
         with _progress() as progress:
             if dataset is None:
                 result = validation.validate_files(given, offset=offset or 0.0, progress=progress, **decoding)
             else:
-                decoding |= placing | {"offset": offset, "template": template, "manifest": manifest}
-                result = validation.validate_results(given, open_dataset(dataset), progress=progress, **decoding)
+                reading = {**files.decoding, "manifest": files.manifest}
+                result = validation.validate_results(given, open_dataset(dataset), progress=progress, **reading)
     _print(result, form, seen)
     raise typer.Exit(0 if result.ok else FOUND)
 
 
-def _single_map(path: Path, data: Dataset, scene: str | None, decoding: dict[str, Any]) -> Validation:
+def _single_map(path: Path, data: Dataset, scene: str | None, files: options.Files) -> Validation:
     from stereogauge.datasets.layout import map_name
     from stereogauge.datasets.results.files import scene_names
     from stereogauge.datasets.results.find import map_file
@@ -87,7 +80,8 @@ def _single_map(path: Path, data: Dataset, scene: str | None, decoding: dict[str
     chosen = scene or scene_names(data.ids).get(map_name(path)[0].lower())
     if chosen is None:
         raise DatasetError(f"{path} does not say its scene; give --scene, one of {', '.join(data.ids[:8])}.")
-    file = map_file(path, data[chosen], data, ResultDecoding(**decoding))
+    stated = {key: value for key, value in files.decoding.items() if key != "template"}
+    file = map_file(path, data[chosen], data, ResultDecoding(**stated))
     return Validation(str(path), data.name, (), 1, tuple(check_map(file, data[chosen])))
 
 

@@ -15,17 +15,7 @@ import numpy as np
 from stereogauge.decision.claims import Claim, Place, Tie, Verdict
 from stereogauge.decision.fulfilment import Fulfilment, completeness_of, fulfilment
 from stereogauge.decision.requirements import Requirements, load_requirements
-from stereogauge.decision.source import (
-    EVERY_PIXEL,
-    ONLY_SURE,
-    NotMeasured,
-    Source,
-    least_coverage,
-    measured_part,
-    opening,
-    purpose_of,
-    read_scores,
-)
+from stereogauge.decision.source import NotMeasured, Source, measured_part, opening, purpose_of, read_scores
 from stereogauge.decision.words import Statement, render, sentences
 from stereogauge.display import Displayed
 from stereogauge.errors import StereogaugeError
@@ -36,7 +26,8 @@ from stereogauge.ranking.ranks import DIGITS, final_ranks
 from stereogauge.ranking.run import Scores
 from stereogauge.ranking.significance import scenes_for_pair, signed_rank_p
 from stereogauge.ranking.weighted_score import WeightedScore, weigh, weighted_columns
-from stereogauge.scores.cube import LEAST_COVERAGE, ScoreCube, Values
+from stereogauge.scores.cube import ScoreCube, Values
+from stereogauge.scores.scope import EVERY_PIXEL, LEAST_COVERAGE, ONLY_SURE, coverage_of
 from stereogauge.scores.selection import Selection, missing_rule
 from stereogauge.text import json_value, percent
 
@@ -258,7 +249,7 @@ def answered(
     wanted = None if requirements is None else load_requirements(requirements)
     unweighted = wanted is not None and profile is None and weights is None
     purpose = None if unweighted else purpose_of(profile, weights)
-    share = least_coverage(completeness)
+    share = coverage_of(completeness)
     if wanted is not None and wanted.completeness is not None and completeness == LEAST_COVERAGE:
         share = wanted.completeness
     source = replace(source, cube=source.cube.limited(share))

@@ -20,9 +20,10 @@ from stereogauge.decision.words import render
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.registry import parse_column
 from stereogauge.ranking.significance import signed_rank_p
-from stereogauge.scores.aggregation import Aggregation, aggregated, column_costs
+from stereogauge.scores.aggregation import aggregated, column_costs
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.scope import Aggregation
 
 LIMIT = re.compile(r"(?P<sign>[+]?)(?P<amount>\d+(?:\.\d*)?|\.\d+)(?P<percent>%?)")
 OVERALL = "all scenes"

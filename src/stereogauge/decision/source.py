@@ -15,12 +15,11 @@ from stereogauge.protocol import Protocol, parse_protocol
 from stereogauge.ranking.profile import Profile, load_profile, metric_words
 from stereogauge.ranking.run import Scores
 from stereogauge.ranking.weighted_score import stated_weights, weigh
-from stereogauge.scores.cube import LEAST_COVERAGE, ScoreCube
-from stereogauge.scores.selection import MissingRule
+from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.scope import EVERY_PIXEL, LEAST_COVERAGE, MissingRule
 from stereogauge.scores.table import ScoreTable
 from stereogauge.store import Store, open_store
 
-EVERY_PIXEL, ONLY_SURE = "every-pixel", "sure"
 DEFAULT = "balanced"
 OWN = "own"
 
@@ -73,24 +72,6 @@ def filled_protocol(store: Store, protocol: str | None = None) -> str:
             "evaluate again with --set invalid=fill."
         )
     return filled[0]
-
-
-def least_coverage(completeness: float | str) -> float:
-    """The share of its pixels that a score must cover, from "every-pixel", a share such as 0.9 or "90%", or "sure"."""
-    if completeness == EVERY_PIXEL:
-        return 1.0
-    if completeness == ONLY_SURE:
-        return 0.0
-    try:
-        share = float(str(completeness).removesuffix("%")) / (100 if str(completeness).endswith("%") else 1)
-    except ValueError:
-        share = -1.0
-    if not 0 <= share <= 1:
-        raise StereogaugeError(
-            f"A value is needed at {EVERY_PIXEL}, at a share of the pixels such as 90%, or only where it is sure "
-            f"({ONLY_SURE}); found {completeness!r}."
-        )
-    return share
 
 
 def purpose_of(profile: str | Path | None, weights: Mapping[str, float] | None) -> Profile:

@@ -25,9 +25,10 @@ from stereogauge.metrics.declaration import Metric, Statistic
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import Dataset, DisparityMap, Mask, ResultSet, Scene, as_disparity
 from stereogauge.protocol import Protocol, load_protocol
-from stereogauge.scores.aggregation import Aggregation, aggregated
+from stereogauge.scores.aggregation import aggregated
 from stereogauge.scores.column import Column, columns_of
 from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.scope import Aggregation
 from stereogauge.store.sources import confidence_of_text, source_of_text
 from stereogauge.store.store import Store
 from stereogauge.store.write import MapRecord

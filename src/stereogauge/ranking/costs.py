@@ -16,7 +16,8 @@ from stereogauge.errors import NothingLeftError, StereogaugeError
 from stereogauge.scores.aggregation import UsableScores, column_costs, usable_scores
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.selection import Dropped, MissingRule, Selection
+from stereogauge.scores.scope import MissingRule
+from stereogauge.scores.selection import Dropped, Selection
 
 Mask = NDArray[np.bool_]
 

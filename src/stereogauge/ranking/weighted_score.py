@@ -28,7 +28,8 @@ from stereogauge.ranking.normalisation import normalisation_rule, normalised
 from stereogauge.ranking.profile import checked_weights, load_profile, property_of
 from stereogauge.ranking.ranks import DIGITS
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.selection import Dropped, MissingRule, Selection
+from stereogauge.scores.scope import MissingRule
+from stereogauge.scores.selection import Dropped, Selection
 
 Weights = Mapping[str, float]
 DISPROPORTIONATE = 2.0

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +17,7 @@ from numpy.typing import NDArray
 from stereogauge.errors import ProtocolError
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
-
-Aggregation = Literal["mean", "pooled", "weighted"]
+from stereogauge.scores.scope import Aggregation
 
 
 def aggregated(cube: ScoreCube, how: Aggregation = "mean", scene_weights: Mapping[str, float] | None = None) -> Values:

@@ -18,11 +18,11 @@ from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.masks.expression import region_id
 from stereogauge.protocol.parameters import common_unit
 from stereogauge.scores.column import Column, matching
+from stereogauge.scores.scope import LEAST_COVERAGE
 from stereogauge.scores.score import NO_ESTIMATE, Score
 from stereogauge.tags import TagBook, Tags, expanded
 
 Values = NDArray[np.float64]
-LEAST_COVERAGE = 0.9
 
 
 @dataclass(frozen=True, eq=False)

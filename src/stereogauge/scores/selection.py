@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 from stereogauge.errors import unknown_name
 from stereogauge.protocol.parameters import EITHER_UNIT
 from stereogauge.scores.column import Column
-from stereogauge.scores.cube import LEAST_COVERAGE, ScoreCube
-
-MissingRule = Literal["common", "drop-algorithm", "drop-column", "worst"]
+from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.scope import LEAST_COVERAGE, MissingRule
 
 
 def missing_rule(text: str) -> MissingRule:

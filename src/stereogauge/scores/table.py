@@ -15,8 +15,9 @@ from stereogauge.masks.geometry.objects import SceneObject
 from stereogauge.metrics.declaration import BoundMetric
 from stereogauge.metrics.registry import parse_column
 from stereogauge.protocol import Protocol
-from stereogauge.scores.aggregation import Aggregation, aggregated, way
+from stereogauge.scores.aggregation import aggregated, way
 from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.scope import Aggregation
 from stereogauge.scores.score import Score
 from stereogauge.tags import TagBook, Tags, expanded
 from stereogauge.text import json_value

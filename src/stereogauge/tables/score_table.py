@@ -18,9 +18,10 @@ from stereogauge.metrics.run_time import conditions_in_words
 from stereogauge.protocol.parameters import EITHER_UNIT
 from stereogauge.ranking.normalisation import normalised
 from stereogauge.ranking.ranks import column_ranks
-from stereogauge.scores.aggregation import Aggregation, aggregated, column_costs, usable_scores, way
+from stereogauge.scores.aggregation import aggregated, column_costs, usable_scores, way
 from stereogauge.scores.column import Column, metric_of
 from stereogauge.scores.cube import ScoreCube, Values
+from stereogauge.scores.scope import Aggregation
 from stereogauge.scores.score import Score
 from stereogauge.scores.selection import enumerated
 from stereogauge.scores.table import ScoreTable

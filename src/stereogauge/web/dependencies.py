@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import typing
 from typing import Annotated, Literal, cast
 
 from fastapi import Depends, Query, Request
 from starlette.concurrency import run_in_threadpool
 
-from stereogauge.scores.cube import LEAST_COVERAGE
-from stereogauge.scores.selection import MissingRule
-from stereogauge.web.selection import Aggregation, Names, SelectionQuery
+from stereogauge.loading import entry_types
+from stereogauge.scores.scope import LEAST_COVERAGE, ONLY_SURE, Aggregation, MissingRule, Names, Scope
+from stereogauge.web.selection import SelectionQuery
 from stereogauge.web.site import Site
 
 ProtocolName = Annotated[str | None, Query(description="Name or scoring hash of a protocol. Default: the first.")]
@@ -40,32 +41,40 @@ async def own_submission(
 OwnSubmission = Annotated[str | None, Depends(own_submission)]
 
 
+HELP = {name: typing.get_args(kind)[1].description for name, kind in entry_types(Scope).items()}
+"""What each part of a scope means, as on the command line."""
+
+
 async def selection_query(
     submission: OwnSubmission,
-    scenes: Annotated[list[str] | None, Query(description="Scenes, or tag:weather=rain; repeat. Default: all.")] = None,
-    regions: Annotated[list[str] | None, Query(description="Regions such as nonocc. Default: all.")] = None,
-    metrics: Annotated[list[str] | None, Query(description="Metrics, bad@1 or bad@1:nonocc. Default: all.")] = None,
-    algorithms: Annotated[
-        list[str] | None, Query(description="Algorithms, or tag:technique=learned. Default: all.")
-    ] = None,
+    scenes: Annotated[list[str] | None, Query(description=HELP["scenes"])] = None,
+    regions: Annotated[list[str] | None, Query(description=HELP["regions"])] = None,
+    metrics: Annotated[list[str] | None, Query(description=HELP["metrics"])] = None,
+    algorithms: Annotated[list[str] | None, Query(description=HELP["algorithms"])] = None,
     protocol: ProtocolName = None,
-    aggregation: Annotated[Aggregation, Query(description="How scenes become one number.")] = "mean",
-    missing: Annotated[MissingRule, Query(description="What a missing score does to a ranking.")] = "common",
-    least_coverage: Annotated[
-        float, Query(ge=0, le=1, description="Share of its pixels that a score must cover to be ranked.")
-    ] = LEAST_COVERAGE,
-    least_support: Annotated[
-        float | None, Query(ge=0, description="Pixels that a set must have. Default: 200 at full size, at least 30.")
-    ] = None,
+    aggregation: Annotated[Aggregation, Query(description=HELP["aggregation"])] = "mean",
+    missing: Annotated[MissingRule, Query(description=HELP["missing"])] = "common",
+    least_coverage: Annotated[float, Query(ge=0, le=1, description=HELP["least_coverage"])] = LEAST_COVERAGE,
+    least_support: Annotated[float | None, Query(ge=0, description=HELP["least_support"])] = None,
     need: Annotated[
         Literal["sure"] | None,
         Query(description="sure: values only where they are sure; no order but at equal density."),
     ] = None,
 ) -> SelectionQuery:
     """The selection of a request."""
-    names = (_unique(scenes), _unique(regions), _unique(metrics), _unique(algorithms))
-    covered = 0.0 if need == "sure" else least_coverage
-    return SelectionQuery(*names, protocol, aggregation, missing, submission, covered, least_support, need)
+    return SelectionQuery(
+        scenes=_unique(scenes),
+        regions=_unique(regions),
+        metrics=_unique(metrics),
+        algorithms=_unique(algorithms),
+        protocol=protocol,
+        aggregation=aggregation,
+        missing=missing,
+        least_coverage=0.0 if need == ONLY_SURE else least_coverage,
+        least_support=least_support,
+        need=need,
+        submission=submission,
+    )
 
 
 def _unique(names: list[str] | None) -> Names:

@@ -2,48 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
-
 from stereogauge.errors import StereogaugeError, UnknownNameError
 from stereogauge.masks.expression import region_id
 from stereogauge.metrics.registry import parse_column
-from stereogauge.scores.cube import LEAST_COVERAGE, ScoreCube
-from stereogauge.scores.selection import MissingRule
+from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.scope import ONLY_SURE, Aggregation, Scope
 from stereogauge.tags import expanded
 from stereogauge.web.errors import UnknownChoiceError
 
-Names = tuple[str, ...] | None
-Aggregation = Literal["mean", "pooled", "weighted"]
 
+class SelectionQuery(Scope, frozen=True):
+    """The scope of a request. `submission` adds one unpublished submission of the visitor."""
 
-@dataclass(frozen=True)
-class SelectionQuery:
-    """A selection; None means everything. `submission` adds one unpublished submission of the visitor."""
-
-    scenes: Names = None
-    regions: Names = None
-    metrics: Names = None
-    algorithms: Names = None
-    protocol: str | None = None
     aggregation: Aggregation = "mean"
-    missing: MissingRule = "common"
     submission: str | None = None
-    least_coverage: float = LEAST_COVERAGE
-    least_support: float | None = None
-    need: Literal["sure"] | None = None
-
-    @property
-    def names(self) -> dict[str, Names]:
-        """The chosen names, as `ScoreCube.select` takes them."""
-        return {
-            "scenes": self.scenes, "regions": self.regions, "metrics": self.metrics, "algorithms": self.algorithms
-        }  # fmt: skip
 
 
 def refuse_order(query: SelectionQuery) -> None:
     """Refuse to order scores at different densities."""
-    if query.need == "sure":
+    if query.need == ONLY_SURE:
         raise StereogaugeError(
             "Values are needed only where they are sure: scores at different densities make no order, since leaving "
             "pixels out would win it. The view Compare orders them at equal density."

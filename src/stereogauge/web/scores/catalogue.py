@@ -20,7 +20,7 @@ from stereogauge.ranking.model import models
 from stereogauge.ranking.normalisation import Normalisation
 from stereogauge.ranking.profile import load_profile, shipped_profiles
 from stereogauge.ranking.ranks import Ties
-from stereogauge.scores.selection import MissingRule
+from stereogauge.scores.scope import MissingRule
 from stereogauge.tags import Tags
 from stereogauge.version import VERSION
 from stereogauge.web.answer import Answer, Bounds, Text

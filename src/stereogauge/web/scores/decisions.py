@@ -6,12 +6,15 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from msgspec import structs
+
 from stereogauge.decision.answer import answered
 from stereogauge.decision.explain import Explanation, Piece, explained
 from stereogauge.decision.requirements import Requirements, load_requirements
-from stereogauge.decision.source import EVERY_PIXEL, ONLY_SURE, Source, compatibility, least_coverage
+from stereogauge.decision.source import Source, compatibility
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.profile import load_profile, shipped_profiles
+from stereogauge.scores.scope import EVERY_PIXEL, ONLY_SURE, coverage_of
 from stereogauge.text import json_value
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.scores.reader import ScoreReader
@@ -33,10 +36,10 @@ def decision_source(scores: ScoreReader, query: SelectionQuery, completeness: st
                 "There are no scores of maps whose holes were filled, which a value at every pixel requires; "
                 "evaluate again with --set invalid=fill."
             )
-        query = replace(query, protocol=filled.key)
+        query = structs.replace(query, protocol=filled.key)
     record = scores.source.protocol(query.protocol)
-    share = query.least_coverage if completeness == ONLY_SURE else least_coverage(completeness)
-    chosen = replace(query, least_coverage=share)
+    share = query.least_coverage if completeness == ONLY_SURE else coverage_of(completeness)
+    chosen = structs.replace(query, least_coverage=share)
     return Source(scores.ordered(chosen), record.protocol, STORE), chosen
 
 

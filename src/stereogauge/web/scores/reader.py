@@ -16,7 +16,8 @@ from stereogauge.ranking.model import Ranking, model_declaration
 from stereogauge.ranking.run import about_pixels, arranged
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.selection import Dropped, MissingRule, Selection
+from stereogauge.scores.scope import MissingRule
+from stereogauge.scores.selection import Dropped, Selection
 from stereogauge.scores.table import ScoreTable
 from stereogauge.web.cache import RecentCache
 from stereogauge.web.errors import HiddenTruthError
