@@ -152,7 +152,7 @@ def is_table(kind: Any) -> bool:
 
 def _refusal(kind: Any, value: Any, origin: str, error: Raise, key: Key) -> StereogaugeError:
     """The error for the innermost part of a value that does not fit its type."""
-    for option in _options(kind):
+    for option in options_of(kind):
         if is_table(option) and isinstance(value, Mapping):
             known = entry_types(option)
             strange = next((name for name in value if name not in known), None)
@@ -177,11 +177,11 @@ def _fits(value: Any, kind: Any) -> bool:
     return True
 
 
-def _options(kind: Any) -> Sequence[Any]:
+def options_of(kind: Any) -> Sequence[Any]:
     """The alternatives of a type, without what annotates them."""
     plain = typing.get_args(kind)[0] if typing.get_origin(kind) is typing.Annotated else kind
     if typing.get_origin(plain) in UNIONS:
-        return [inner for option in typing.get_args(plain) for inner in _options(option)]
+        return [inner for option in typing.get_args(plain) for inner in options_of(option)]
     return [plain]
 
 
@@ -268,7 +268,7 @@ def _word(kind: Any) -> str:
 def _plural(kind: Any) -> str:
     """The words for several values of a type: `numbers`, `texts or lists of texts`."""
     plurals = []
-    for option in _options(kind):
+    for option in options_of(kind):
         word = _word(option).removeprefix("a ")
         first, of, rest = word.partition(" ")
         plurals.append(f"{first}s{of}{rest}" if first in ("list", "table") else f"{word}s")

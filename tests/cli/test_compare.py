@@ -170,7 +170,10 @@ def test_pictures_are_written_for_every_metric(folder: Path, capsys: pytest.Capt
         (["{}/disp0GT.pfm", "{}/none.pfm"], "none.pfm"),
         (["{}/disp0GT.pfm", "{}/mine.pfm", "-m", "bat@1"], "Unknown metric 'bat'"),
         (["{}/disp0GT.pfm", "{}/mine.pfm", "-p", "kitti"], "Unknown protocol 'kitti'"),
-        (["{}/disp0GT.pfm", "{}/mine.pfm", "--set", "invalid=no"], "invalid is one of"),
+        (
+            ["{}/disp0GT.pfm", "{}/mine.pfm", "--set", "invalid=no"],
+            "invalid must be 'count', 'exclude' or 'fill'",
+        ),
         (["{}/disp0GT.pfm", "{}/mine.pfm", "--mask", "nonocc={}/small-mask.png"], "both must have one size"),
         (["{}/disp0GT.pfm", "{}/mine.pfm", "--mask", "{}/none.png"], "none.png: there is no such file"),
         (["{}/disp0GT.pfm", "{}/mine.pfm", "--left", "{}/none.png"], "none.png: there is no such file"),

@@ -71,10 +71,10 @@ def test_the_damages_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["study", "--strengths", "blur"], "Strengths are written DAMAGE=0.1,0.2; found 'blur'."),
         (["study", "--strengths", "blur=a"], "found 'blur=a'"),
-        (["study", "-d", "blurr"], "Did you mean 'blur'?"),
+        (["study", "--damages", "blurr"], "Did you mean 'blur'?"),
         (["study", "motorcycle", "--size", "99x99"], "--size is for synthetic scenes"),
         (["study", "synthetic:anatomy", "--size", "99"], "WIDTHxHEIGHT"),
-        (["study", "--size", "160x120", "-d", "holes", "--strengths", "holes=2"], "from 0 to 1 share; found 2"),
+        (["study", "--size", "160x120", "--damages", "holes", "--strengths", "holes=2"], "from 0 to 1 share; found 2"),
     ],
 )
 def test_mistakes_end_with_one_sentence_and_code_2(

@@ -97,7 +97,7 @@ def test_missing_maps_are_named_and_two_protocols_are_told_apart(
     assert run(capsys, *words, "--set", "invalid=exclude")[0] == 0
     code, _, err = run(capsys, "table", store)
     assert code == 2
-    assert "choose one with --protocol " in err
+    assert "set protocol to one of them: " in err
 
 
 def test_one_algorithm_alone_is_not_bold_in_latex(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ import msgspec
 import typer
 
 from stereogauge.errors import FileError, SizeError, StereogaugeError
-from stereogauge.loading import Declaration, entry, entry_types, is_table
+from stereogauge.loading import Declaration, convert, entry, entry_types, is_table, options_of
 from stereogauge.protocol import Protocol, load_protocol, parse_override
 from stereogauge.scores.scope import Names
 
@@ -183,7 +183,7 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(**given: Any) -> None:
         for name, (kind, entries) in groups.items():
-            given[name] = kind(**{one: given.pop(one) for one in entries})
+            given[name] = convert({one: given.pop(one) for one in entries}, kind, "The options")
         command(**given)
 
     vars(run)["__signature__"] = inspect.Signature(parameters)
@@ -191,11 +191,16 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+def _choices(kind: Any) -> tuple[str, ...]:
+    """The words that an option takes, where it takes no others; the declaration refuses the rest in one sentence."""
+    return typing.get_args(kind) if typing.get_origin(kind) is typing.Literal else ()
+
+
 def _option(group: Any, name: str) -> inspect.Parameter:
     """The option of one entry of a declaration."""
     annotated = entry_types(group)[name]
     kind, meta = typing.get_args(annotated)[:2]
-    several = kind == Names
+    several, choices = kind == Names, [one for part in options_of(kind) for one in _choices(part)]
     spelling = SPELLINGS.get(name, name).replace("_", "-")
     flag = f"--{spelling}/--no-{spelling}" if kind is bool else f"--{spelling}"
     option = typer.Option(
@@ -203,12 +208,13 @@ def _option(group: Any, name: str) -> inspect.Parameter:
         help=f"{meta.description.rstrip('.')}; {LISTS}." if several else meta.description,
         min=meta.ge,
         max=meta.le,
-        metavar="NAMES" if several else None,
+        metavar="NAMES" if several else "|".join(choices) or None,
         rich_help_panel=PANELS.get(group.__name__),
     )
     default = next(field.default for field in msgspec.structs.fields(group) if field.name == name)
     annotated_as: Any = Annotated
-    annotation = annotated_as[list[str] | None if several else kind, option]
+    shown = list[str] | None if several else (str if default else str | None) if choices else kind
+    annotation = annotated_as[shown, option]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 

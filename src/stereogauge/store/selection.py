@@ -219,8 +219,8 @@ def scoring_of(
         raise StoreError("The store holds no scores yet for what was asked; `stereogauge evaluate` computes some.")
     choices = [f"{known[number]} ({_names_of(number, named)})" for number in candidates]
     raise StoreError(
-        f"The store holds scores under several protocols, which do not compare; choose one with "
-        f'protocol="{known[candidates[0]]}": {", ".join(choices)}.'
+        f"The store holds scores under several protocols, which do not compare; set protocol to one of them: "
+        f"{', '.join(choices)}."
     )
 
 
