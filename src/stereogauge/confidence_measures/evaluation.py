@@ -127,8 +127,8 @@ def rows(scenes: Sequence[SceneCurves]) -> list[dict[str, Any]]:
 def curve_rows(scenes: Sequence[SceneCurves], steps: int = 100) -> list[dict[str, Any]]:
     """The curves themselves at equal steps of density: bad pixels left and their rate, by scene and measure.
 
-    `(oracle)` and `(random)` frame the measures. `(bound)` is s(φ); its rate is that of the pixels that it keeps, whose
-    share stands in `kept_density`.
+    `(oracle)` and `(random)` frame the measures. `(bound)` is s(φ); its rate is that of the pixels that it keeps, and
+    `kept_density` their share.
     """
     densities = np.arange(steps + 1) / steps
     found = []

@@ -17,7 +17,7 @@ from stereogauge.confidence_measures.evidence import Evidence
 from stereogauge.errors import NotApplicable
 from stereogauge.kernels.confidence import count_minima, doubled_matches, least_difference, window_agreement
 from stereogauge.kernels.cost_summary import NONE
-from stereogauge.matching.preparation import eight_bit
+from stereogauge.matching.images import eight_bit
 from stereogauge.matching.sgm import census
 
 SOURCE = "Hu, Mordohai 2012"
@@ -108,7 +108,7 @@ def left_right_margin(evidence: Evidence) -> NDArray[np.float32]:
     "median-deviation", "deviation from the median", "|D − median₅ₓ₅ D|", "Spyropoulos, Mordohai 2016", needs=("image",)
 )
 def median_deviation(evidence: Evidence) -> NDArray[np.float32]:
-    """How far the disparity stands out from its neighbourhood, in pixels; unknown neighbours count as 0."""
+    """How far the disparity is from the median of its neighbourhood, in pixels; unknown neighbours count as 0."""
     known = np.nan_to_num(evidence.disparity, nan=0.0)
     deviation: NDArray[np.float32] = np.abs(evidence.disparity - cv2.medianBlur(known, 5))
     return deviation

@@ -38,11 +38,11 @@ def confidence(
     temperature: float | None = None,
     model: Trees | str | os.PathLike[str] | None = None,
 ) -> NamedMaps[NDArray[np.floating[Any]]]:
-    """Maps of the asked measures by id; lower = more confident, NaN = undefined.
+    """Maps of the requested measures by id; lower = more confident, NaN = undefined.
 
     `literal` gives those of Haeusler and Klette as printed. `sigma` and `temperature` are ς and T of the exponential
-    measures (default: P2 of the matcher); a measure may carry its own, as `entropy@8` does, so that several stand side
-    by side. `gt` is for the oracle, `model` (a file or `Trees`) for the learned
+    measures (default: P2 of the matcher); a measure may have its own, as `entropy@8` does, so that several can be
+    compared. `gt` is for the oracle, `model` (a file or `Trees`) for the learned
     combination.
 
     >>> left = np.random.default_rng(0).integers(0, 255, (40, 60), np.uint8)

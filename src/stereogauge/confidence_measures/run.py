@@ -91,7 +91,7 @@ class ConfidenceChoices:
 
 @dataclass(frozen=True, eq=False)
 class SceneRun:
-    """One scene: the matcher's result, the pixels that count, the maps, and features for learning where asked for.
+    """One scene: the matcher's result, the pixels that count, the maps, and features for learning on request.
 
     `region` names these pixels. `meant` are the sources of maps that are standard deviations or probabilities. Runs
     of one `group` show the same place, and are never divided between training and test.

@@ -125,7 +125,7 @@ class _Map:
             self.sure = known[np.lexsort((drawn, doubt.ravel()[known]))]
 
     def cut(self, density: float) -> DisparityMap | None:
-        """The map with only the surest pixels of the region, so many that `density` is reached; None where it is not.
+        """The map with the surest pixels of the region up to `density`; None where that is not reached.
 
         Without a confidence map only the map's own density can be had.
         """
@@ -188,7 +188,7 @@ def density_curves(
     steps: int = STEPS,
     progress: Callable[[str], None] | None = None,
 ) -> ErrorDensity:
-    """`error_density` of scenes by the names that the results use; `progress` is told each scene."""
+    """`error_density` of scenes by the names that the results use; `progress` is called with each scene."""
     chosen = load_protocol(protocol).replace(invalid="exclude")
     column = _column(metric, region, chosen)
     if steps < 2:

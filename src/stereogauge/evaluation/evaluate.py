@@ -259,8 +259,8 @@ def evaluate(
     `estimates`: a map, a path, a list of paths, the result of `match`, {algorithm: map}, {algorithm: {scene: map or
     path}}, or result sets. `scenes`: a scene, a dataset or a list of scenes; a pair (map, truth) needs none.
 
-    `metrics` and `regions` default to the protocol's; of several scenes those that the protocol names are taken, all
-    but those that it leaves out where it names none. A metric is an id ("bad@1"), one that `@metric` declares, or a
+    `metrics` and `regions` default to the protocol's; of several scenes those that the protocol names are used, or
+    all but those that it excludes. A metric is an id ("bad@1"), one that `@metric` declares, or a
     function of two arrays, estimate and truth on the pixels of a region, that returns a number. A scene without an
     estimate is a gap: NaN with a note. For many scenes and algorithms with a store, progress and several processes,
     see `stereogauge.evaluation.run`.
@@ -272,7 +272,7 @@ def evaluate(
     metrics that tell something about it: the region `plane@3` is the third plane, and `to_pandas` adds its place.
     Without `metrics` they are those of the protocol `hci`.
 
-    `stage` is told what is being done, as `with stage("planes"): …`, for those who show how far it is.
+    `stage` is entered for each step, as `with stage("planes"): …`, to show progress.
 
     >>> truth = np.array([[4, 4, 8], [4, 4, 8], [4, 4, 8]])
     >>> estimate = truth + [0, 0, 3]  # the last column is off by 3 px
@@ -286,7 +286,7 @@ def evaluate(
     }
     chosen = load_protocol(protocol).replace(**changes, **({"invalid": "exclude"} if common else {}))
     if by is not None:
-        chosen = _by_object(chosen, by, asked=metrics is not None)
+        chosen = _by_object(chosen, by, given=metrics is not None)
     wanted = columns_of(chosen.metrics, chosen.regions)
     if scenes is None:
         estimates, scenes = taken_apart(estimates)
@@ -336,11 +336,11 @@ def evaluate(
     return ScoreTable(scores, chosen, sizes, tags, objects, calibrated=calibrated)
 
 
-def _by_object(protocol: Protocol, by: str, *, asked: bool) -> Protocol:
-    """The protocol with metrics that tell something about objects, unless some were asked for."""
+def _by_object(protocol: Protocol, by: str, *, given: bool) -> Protocol:
+    """The protocol with metrics that describe objects, unless some were given."""
     if by != "object":
         raise unknown_name("division of the scores", by, ["object"])
-    return protocol if asked else protocol.replace(metrics=load_protocol("hci").metrics)
+    return protocol if given else protocol.replace(metrics=load_protocol("hci").metrics)
 
 
 def _metric_ids(metrics: Sequence[MetricSource] | MetricSource | None) -> list[str] | None:
@@ -352,7 +352,7 @@ def _metric_ids(metrics: Sequence[MetricSource] | MetricSource | None) -> list[s
     for name, metric in zip(ids, several, strict=True):
         if callable(metric) and named[name] is not metric:
             raise StereogaugeError(f"Two functions among the metrics are called {name}; give them different names.")
-    # A function of a notebook may have been defined anew under its old name.
+    # A function of a notebook may have been defined again under its old name.
     metric_of.cache_clear()
     return ids
 
@@ -391,9 +391,7 @@ def _check_names(results: Sequence[ResultSet], scenes: Sequence[Scene], wanted: 
         check_region(region, masks)
     names = [result.name for result in results]
     if len(set(names)) != len(names):
-        raise StereogaugeError(
-            f"Several results carry the same algorithm name: {', '.join(sorted(names))}; rename one."
-        )
+        raise StereogaugeError(f"Several results have the same algorithm name: {', '.join(sorted(names))}; rename one.")
 
 
 def picture(

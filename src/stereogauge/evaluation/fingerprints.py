@@ -41,7 +41,7 @@ Report = Callable[[int, int], None]
 
 
 class ContentHashes:
-    """Hashes of sources, computed at most once for each state of a file; `again` computes every one anew."""
+    """Hashes of sources, computed at most once for each state of a file; `again` computes every one again."""
 
     def __init__(self, store: Store | None, report: Report = lambda done, total: None, *, again: bool = False) -> None:
         self._store = store
@@ -125,7 +125,7 @@ def _hashed(source: Any) -> str | StereogaugeError:
 
 
 def _stamp(source: Any) -> str:
-    """What changes whenever the source's files do; "" when that cannot be told."""
+    """What changes whenever the source's files do; "" when that is unknown."""
     paths = paths_of(source)
     if len(paths) == 1:
         return _file_stamp(paths[0])
@@ -153,7 +153,7 @@ def _settled(stamp: str) -> bool:
 
 
 def fingerprint(values: Any) -> int:
-    """64 bits that stand for plain values; never 0, which means unknown."""
+    """A 64-bit hash of plain values; never 0, which means unknown."""
     return int.from_bytes(values_digest(values)[:8], "little", signed=True) or 1
 
 

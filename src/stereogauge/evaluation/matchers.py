@@ -45,7 +45,7 @@ TIMING = 2
 
 @dataclass(frozen=True)
 class MatcherRequest:
-    """A matcher as it was asked for: `name` is what tables call it, `text` what `parse_matcher` reads."""
+    """A requested matcher: `name` is what tables call it, `text` what `parse_matcher` reads."""
 
     name: str
     text: str

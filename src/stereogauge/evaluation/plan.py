@@ -149,7 +149,7 @@ def check_names(results: Sequence[ResultSet], dataset: Dataset) -> None:
     names = [result.name for result in results]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise StereogaugeError(f"Several results carry the algorithm name {twice[0]!r}; rename one of them.")
+        raise StereogaugeError(f"Several results have the algorithm name {twice[0]!r}; rename one of them.")
     for result in results:
         for name in result.maps:
             if name not in dataset:

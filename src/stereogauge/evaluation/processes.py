@@ -1,8 +1,8 @@
 """The process pool: worker processes that make one call at a time each, within limits of time and memory.
 
 Whatever a call does to its process - it crashes, hangs or takes all memory - costs that call and nothing else. Every
-message between the two processes carries the number of its call, and a process is used again only after a call that
-came to its end, so that no message can be taken for one of another call.
+message between the two processes has the number of its call, and a process is reused only after a call that ended
+normally, so that no message can belong to another call.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ class CallCancelled(StereogaugeError):  # noqa: N818
 
 
 class WorkerProcess:
-    """A spawned process, started at the first call and anew after a call that failed or was stopped.
+    """A spawned process, started at the first call, and again after a call that failed or was stopped.
 
     A `copied` one is a copy of this process instead, with everything that is imported and remembered here.
 
     `memory_bytes` limits its address space where the system can do that. An `untrusted` one reads files of strangers,
     which may take it over: it is kept from files larger than that, from core files and from new rights, and its files
     from other users; it runs as `account` where one is given; and what it answers is plain values and texts, since
-    whoever sends an object chooses what is run to rebuild it. Of what it raises, `errors` keep their class.
+    the sender of an object chooses what is run to rebuild it. Of what it raises, `errors` keep their class.
     `call` is for one thread; `kill` is for any.
     """
 
@@ -106,9 +106,9 @@ class WorkerProcess:
         """The result of `function(*arguments, **options)` in the process; what it raises is raised here.
 
         `seconds` is its time limit. With `report`, the function gets an argument of that name, and what it calls it
-        with is what `report` is called with here. `cancelled` is asked now and then whether to stop. With `within`, a
-        folder, the function gets its path as the first argument; a process with an account needs no right to the
-        folders above it.
+        with is what `report` is called with here. `cancelled` is called regularly and says whether to stop. With
+        `within`, a folder, the function gets its path as the first argument; a process with an account needs no right
+        to the folders above it.
         """
         self._calls += 1
         call = bytes(ForkingPickler.dumps((function, arguments, dict(options))))
@@ -237,7 +237,7 @@ def can_copy() -> bool:
 
 
 def _hand_over(connection: Connection, folder: Path) -> None:
-    """Send an open folder: whoever has it needs no right to those above it."""
+    """Send an open folder: its holder needs no right to those above it."""
     opened = os.open(folder, os.O_RDONLY)
     try:
         reduction.send_handle(connection, opened, None)

@@ -34,10 +34,10 @@ class Account(NamedTuple):
 
 
 def unprivileged_account(name: str | None = None) -> Account | None:
-    """The account for processes that read files of strangers: `name`, or nobody; None where the user must stay.
+    """The account for processes that read untrusted files: `name`, or `nobody`; None where the user must stay.
 
-    That is so unless this process is root's on Linux, and where nobody cannot run this program. `name` may be "root",
-    for a host who wants it so.
+    The user stays unless this process is root's on Linux, and where `nobody` cannot run this program. `name` may be
+    "root", for a host who wants it so.
     """
     if not hasattr(os, "geteuid") or sys.platform != "linux" or os.geteuid() != 0:
         if name is not None:

@@ -123,7 +123,7 @@ def _calibration_doubt(scene: Scene) -> Suspicion | None:
 
 
 def doubts_of_map(algorithm: str, source: DisparitySource, estimate: DisparityMap, scene: Scene) -> list[Doubt]:
-    """What makes a map look misread; one of another size was resized as asked."""
+    """What makes a map look misread; one of another size was resized on request."""
     fits = scene.has("gt") and estimate.shape == scene.shape
     suspected = suspicion(estimate, scene.gt, scene.calibration, source) if fits else None
     return _doubts(scene.id, algorithm, suspected, lossy_doubt(source))

@@ -103,7 +103,7 @@ class Matcher:
     maps. `open_parameters` allows names that are not declared.
 
     `prepare(left, right, ndisp, **parameters)`, with the same arguments, is called before the clock starts: it loads
-    and compiles what the function needs, so that a run time is the time of matching alone. It is called before every
+    what the function needs, so that a run time is the time of matching alone. It is called before every
     run and should return at once when all is ready. `memory(height, width, ndisp, **parameters)` tells about how many
     bytes a run takes, so that it can be said beforehand.
     """

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from stereogauge.errors import FileError, MatcherError, MissingDependency
 from stereogauge.loading import Declaration, load, number, whole
 from stereogauge.matching.declaration import Matcher, untuned
-from stereogauge.matching.preparation import eight_bit, grey
+from stereogauge.matching.images import eight_bit, grey
 from stereogauge.matching.result import MatcherOutput
 
 T = TypeVar("T")
@@ -140,7 +140,7 @@ def _functions(description: NetworkDescription) -> tuple[Any, Any]:
 
 @functools.lru_cache(maxsize=4)
 def _network(description: NetworkDescription, changed: int, threads: int) -> Network:
-    """The loaded model; `changed` is when its file was, so that a new one is loaded anew."""
+    """The loaded model; `changed` is the time of its file, so that a new one is loaded again."""
     return Network(description, threads)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError
 from stereogauge.matching.declaration import Matcher, MatcherParameter, untuned
-from stereogauge.matching.preparation import eight_bit, on_a_small_pair
+from stereogauge.matching.images import eight_bit
 from stereogauge.matching.result import MatcherOutput
 from stereogauge.model import DisparityMap
 
@@ -158,7 +158,6 @@ SGBM = Matcher(
     name="OpenCV SGBM",
     source="OpenCV, cv2.StereoSGBM",
     function=semi_global_block_matching,
-    prepare=on_a_small_pair(semi_global_block_matching),
     memory=_sgbm_memory,
     parameters=(
         MatcherParameter("mode", "choice", "hh", "which paths are aggregated", choices=tuple(MODES)),
@@ -178,7 +177,6 @@ BM = Matcher(
     name="OpenCV BM",
     source="OpenCV, cv2.StereoBM",
     function=block_matching,
-    prepare=on_a_small_pair(block_matching),
     parameters=(
         MatcherParameter("block", "int", 15, "side of the matched block, odd", low=5, high=51, step=2),
         MatcherParameter(

@@ -22,7 +22,7 @@ class MatcherEvidence:
     `costs` is the aggregated volume (H, W, ndisp), low = good; `winners` the whole disparities that won in it;
     `summary` what confidence measures need of the costs, for matchers that do not keep them, with the ς, T and ramp
     it was made with; `right_minimum` the right winners' costs; `threads` how many threads it used.
-    `confidence` is the matcher's own map of how sure it is, of which higher or lower values are better.
+    `confidence` is the matcher's own confidence map; `confidence_better` says which of its values are better.
     """
 
     costs: NDArray[np.uint16] | None = None
@@ -70,7 +70,7 @@ class MatchResult(MatcherEvidence, Displayed):
     `raw` and `right_raw` are the maps before it. `classes` is what `lr_check` found per pixel, None without it: 0
     consistent, 1 occluded, 2 mismatched. `seconds` is wall time of matching and post-processing,
     `cpu_seconds` processor time, `peak_memory` bytes where they were measured; `processor` names the machine's. Loading
-    and compiling are over before the clock starts.
+    is over before the clock starts.
     """
 
     matcher: str

@@ -22,9 +22,9 @@ from stereogauge.io.files import load_image
 from stereogauge.loading import read_toml
 from stereogauge.matching.declaration import Matcher, Value, matchers
 from stereogauge.matching.external import command_matcher
+from stereogauge.matching.images import grey
 from stereogauge.matching.onnx_matcher import onnx_matcher
 from stereogauge.matching.postprocess import POST_PARAMETERS, PostProcessing
-from stereogauge.matching.preparation import grey, prepare_checks
 from stereogauge.matching.python_worker import python_matcher
 from stereogauge.matching.python_worker_main import as_maps
 from stereogauge.matching.result import MatcherEvidence, MatcherOutput, MatchResult, output_of_maps
@@ -154,7 +154,7 @@ def match(
 
 @dataclasses.dataclass(frozen=True)
 class PreparedMatch:
-    """A match of which everything is ready: images read, parameters checked, code loaded and compiled."""
+    """A match that is ready to run: images read, parameters checked, code loaded."""
 
     matcher: Matcher
     images: tuple[NDArray[Any], NDArray[Any]]
@@ -222,8 +222,6 @@ def prepare(
     inputs = images if declared.colour else greys
     if declared.prepare is not None:
         declared.prepare(*inputs, int(ndisp), **complete)
-    if post.lr_check > 0 or post.fill:
-        prepare_checks()
     return PreparedMatch(declared, inputs, greys, int(ndisp), complete, post)
 
 
@@ -291,7 +289,7 @@ def _as_output(returned: Any, name: str, shape: tuple[int, ...]) -> MatcherOutpu
 
 
 def _plain_map(values: NDArray[Any], name: str, shape: tuple[int, ...]) -> NDArray[Any]:
-    """A map of the image's shape; axes of length 1, as networks add them, are taken away."""
+    """A map of the image's shape; axes of length 1, as networks add them, are removed."""
     if values.shape == shape:
         return values
     if values.squeeze().shape != shape:

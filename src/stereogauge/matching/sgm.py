@@ -20,7 +20,7 @@ from stereogauge.kernels.cost_summary import CostSummary, Scales, summary_rows
 from stereogauge.kernels.sgm import BITS_PER_BYTE, PARABOLA, V_FIT, WHOLE, Pair, View, census_rows
 from stereogauge.kernels.threads import in_threads
 from stereogauge.matching.declaration import Matcher, MatcherParameter, untuned
-from stereogauge.matching.preparation import eight_bit, on_a_small_pair
+from stereogauge.matching.images import eight_bit
 from stereogauge.matching.result import MatcherOutput
 from stereogauge.matching.sgm_aggregation import (
     SWEEPS,
@@ -327,6 +327,5 @@ SGM = Matcher(
     source="Hirschmüller 2008; census cost and penalties of Haeusler, Klette 2012",
     function=semi_global_matching,
     parameters=PARAMETERS,
-    prepare=on_a_small_pair(semi_global_matching),
     memory=_memory,
 )

@@ -48,7 +48,7 @@ class StoredAlgorithm:
 
 @dataclass(frozen=True)
 class StoredProtocol:
-    """A protocol with its text; scores carry `scoring_hash`."""
+    """A protocol with its text; scores refer to `scoring_hash`."""
 
     name: str
     hash: str

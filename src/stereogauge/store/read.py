@@ -228,8 +228,8 @@ class StoredCells:
     ) -> None:
         self.cells = cells
         self.column_sets = column_sets
-        # Most cells have the same sets, so the difference is taken once for all of them. Wanted columns are told apart
-        # by their identity, since the hash of many columns takes longer than all the rest; they are kept with it.
+        # Most cells have the same sets, so the difference is computed once for all of them. Wanted columns are compared
+        # by identity, since the hash of many columns takes longer than all the rest; they are kept with it.
         self._differences: dict[tuple[tuple[int, ...], int], tuple[Columns, Columns]] = {}
 
     def missing(self, scene: str, algorithm: str, inputs: int, wanted: Columns) -> Columns:

@@ -32,9 +32,9 @@ class Share(NamedTuple):
 
 
 def others_share(connection: Connection, scoring: int, wanted: str) -> Share:
-    """What belongs to other protocols of a scoring when one of them is asked for by its name or hash.
+    """What belongs to other protocols of a scoring when one of them is requested by its name or hash.
 
-    Protocols that aggregate alike stand together. A dataset belongs to those that know most of the columns of one of
+    Protocols that aggregate alike form one group. A dataset belongs to those that know most of the columns of one of
     its evaluations; a column that no protocol names belongs to all.
     """
     table = schema.protocols
@@ -95,7 +95,7 @@ Names = Iterable[str] | None
 
 @dataclass(frozen=True)
 class RowSelection:
-    """The rows that were asked for, by id. None means all; `scenes` and `algorithms` are in the order of the answer.
+    """The requested rows, by id. None means all; `scenes` and `algorithms` are in the order of the answer.
 
     `foreign` are columns of other protocols with the same scoring.
     """
@@ -216,7 +216,7 @@ def scoring_of(
     if len(candidates) == 1:
         return candidates[0], known[candidates[0]]
     if not candidates:
-        raise StoreError("The store holds no scores yet for what was asked; `stereogauge evaluate` computes some.")
+        raise StoreError("The store holds no scores yet for this request; `stereogauge evaluate` computes some.")
     choices = [f"{known[number]} ({_names_of(number, named)})" for number in candidates]
     raise StoreError(
         f"The store holds scores under several protocols, which do not compare; set protocol to one of them: "
@@ -245,7 +245,7 @@ def chosen_columns(
     wanted: tuple[str, ...] | None,
     foreign: frozenset[Column] = frozenset(),
 ) -> dict[VersionedColumn, int]:
-    """The columns of the answer with their places: the newest version of each; those that were asked for, in that
+    """The columns of the answer with their places: the newest version of each; the requested ones, in that
     order.
     """
     newest: dict[tuple[str, str], VersionedColumn] = {}

@@ -32,7 +32,7 @@ KEPT_SCENES = 64
 
 @dataclass(frozen=True)
 class PreparedScene:
-    """A scene under a protocol, as all trials use it. `token` stands for its content."""
+    """A scene under a protocol, as all trials use it. `token` identifies its content."""
 
     token: str
     scene: Scene = field(compare=False, repr=False)

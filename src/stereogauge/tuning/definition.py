@@ -101,7 +101,7 @@ class Definition:
 
     @property
     def digest(self) -> str:
-        """Eight digits that stand for all of it."""
+        """Eight digits of the hash of all of it."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:8]
 
     @property

@@ -250,7 +250,7 @@ class TrialSearch:
             self._start()
 
     def _report(self, running: RunningTrial) -> bool:
-        """Tell Optuna what came of a trial; whether it failed. One that was taken for lost is another's by now."""
+        """Tell Optuna what came of a trial; whether it failed. A trial that was declared lost is another's."""
         values: list[float] | None = None
         state = TrialState.PRUNED if running.pruned else TrialState.FAIL
         if not running.failure and not running.pruned:

@@ -85,7 +85,7 @@ class SearchSpace:
 
     @property
     def distributions(self) -> dict[str, BaseDistribution]:
-        """Optuna's distributions, the same for every trial; `admissible` mends what depends on other parameters."""
+        """Optuna's distributions, the same for every trial; `admissible` corrects what depends on other parameters."""
         return {parameter.name: distribution(parameter) for parameter in self.parameters}
 
     @property

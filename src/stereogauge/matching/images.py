@@ -1,9 +1,7 @@
-"""Before a run: images as matchers take them, and a small run that loads and compiles before the clock starts."""
+"""Images as matchers take them: two grey arrays of equal size."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any
 
 import cv2
@@ -11,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import FileError, SizeError
-from stereogauge.matching.postprocess import PostProcessing
 
 GREY = (0.299, 0.587, 0.114)
 
@@ -50,31 +47,3 @@ def eight_bit(image: NDArray[Any], lowest: float | None = None, highest: float |
     if high <= low:
         return np.zeros(image.shape, np.uint8)
     return np.clip(np.rint((image.astype(np.float64) - low) * (255.0 / (high - low))), 0, 255).astype(np.uint8)
-
-
-SMALL = (64, 128)
-LARGEST_SMALL_RANGE = 32
-
-
-def on_a_small_pair(function: Callable[..., Any]) -> Callable[..., None]:
-    """A `Matcher.prepare` that runs `function` with the given parameters on a tiny pair of the same pixel type.
-
-    It does so once per process for each pixel type and set of parameters.
-    """
-
-    @functools.cache
-    def once(pixel: str, ndisp: int, parameters: tuple[tuple[str, Any], ...]) -> None:
-        image = np.random.default_rng(0).integers(0, 255, SMALL).astype(pixel)
-        function(image, image, ndisp, **dict(parameters))
-
-    def prepare(left: NDArray[Any], right: NDArray[Any], ndisp: int, **parameters: Any) -> None:
-        once(left.dtype.str, min(ndisp, LARGEST_SMALL_RANGE), tuple(sorted(parameters.items())))
-
-    return prepare
-
-
-@functools.cache
-def prepare_checks() -> None:
-    """Compile what post-processing needs."""
-    flat = np.zeros(SMALL, np.float32)
-    PostProcessing(lr_check=1.0, fill=True).apply(flat, flat, 4, "warm-up")
