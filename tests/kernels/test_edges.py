@@ -100,6 +100,15 @@ def test_squared_distances_are_the_smallest_ones(share: float) -> None:
         assert np.array_equal(edges.squared_distances(mask), expected)
 
 
+def test_squared_distances_across_a_full_size_image_are_exact() -> None:
+    """In float32 the square of a distance of 2000 px is off by more than 1/2."""
+    mask = np.zeros((40, 3000), np.bool_)
+    mask[7, 3] = mask[30, 2990] = True
+    rows, columns = np.indices(mask.shape)
+    first, second = (rows - 7) ** 2 + (columns - 3) ** 2, (rows - 30) ** 2 + (columns - 2990) ** 2
+    assert np.array_equal(edges.squared_distances(mask), np.minimum(first, second))
+
+
 def test_squared_distances_of_a_long_side_do_not_overflow() -> None:
     mask = np.zeros((1, 70_000), np.bool_)
     mask[0, 2] = True

@@ -11,7 +11,6 @@ from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError
-from stereogauge.kernels.edges import squared_distances
 from stereogauge.masks.geometry.edges import distance_to, smoothed
 from stereogauge.masks.geometry.planes import Planes
 from stereogauge.masks.geometry.sets import GeometrySets, geometry_sets
@@ -228,23 +227,6 @@ def test_distances_are_the_same_however_many_threads_opencv_has(threads: int) ->
     finally:
         cv2.setNumThreads(before)
     assert np.array_equal(found, ndimage.distance_transform_edt(~mask).astype(np.float32))
-
-
-def test_squared_distances_across_a_full_size_image_are_exact() -> None:
-    """In float32 the square of a distance of 2000 px is off by more than 1/2."""
-    mask = np.zeros((40, 3000), np.bool_)
-    mask[7, 3] = mask[30, 2990] = True
-    rows, columns = np.indices(mask.shape)
-    first, second = (rows - 7) ** 2 + (columns - 3) ** 2, (rows - 30) ** 2 + (columns - 2990) ** 2
-    assert np.array_equal(squared_distances(mask), np.minimum(first, second))
-
-
-@settings(max_examples=60, deadline=None)
-@given(arrays(np.bool_, st.tuples(st.integers(1, 12), st.integers(1, 12))).filter(lambda mask: bool(mask.any())))
-def test_squared_distances_are_those_to_the_nearest_pixel(mask: np.ndarray) -> None:
-    rows, columns = np.indices(mask.shape)
-    each = [(rows - row) ** 2 + (columns - column) ** 2 for row, column in np.argwhere(mask)]
-    assert np.array_equal(squared_distances(mask), np.min(each, axis=0))
 
 
 @settings(max_examples=20, deadline=None)

@@ -72,7 +72,8 @@ EXPORT bool SG(direction_counts)(const float *estimate, const int32_t *pixels, i
         at.move(pixels[i]);
         const Neighbours n(at, height);
         const float *row = estimate + at.y * width;
-        const double across = n.right > n.left ? n.right - n.left : 1, along = n.below > n.above ? n.below - n.above : 1;
+        const double across = n.right > n.left ? n.right - n.left : 1;
+        const double along = n.below > n.above ? n.below - n.above : 1;
         const double along_x = (row[n.right] - row[n.left]) / across;
         const double along_y = (estimate[n.below * width + at.x] - estimate[n.above * width + at.x]) / along;
         if (!(along_x * along_x + along_y * along_y > 0) || row[at.x] != row[at.x]) continue;
@@ -178,7 +179,8 @@ INLINE void row_slopes(const float *values, double *moments, double *slopes, int
     const int64_t above = y < RADIUS ? -y : -RADIUS, below = y + RADIUS < height ? RADIUS : height - 1 - y;
     const float *row = values + y * width;
     int64_t x = low;
-    for (; x + N <= high + 1; x += N) column_moments<Doubles>(row + x, moments + x + RADIUS, above, below, width, stride);
+    for (; x + N <= high + 1; x += N)
+        column_moments<Doubles>(row + x, moments + x + RADIUS, above, below, width, stride);
     for (; x <= high; x++) column_moments<Single>(row + x, moments + x + RADIUS, above, below, width, stride);
     for (x = first; x + N <= last + 1; x += N)
         slopes_of<Doubles>(moments + x, slopes + x, slopes + width + x, stride);

@@ -2,12 +2,12 @@
 #include "kernel.h"
 
 constexpr float UNSEEN = -9999;
-constexpr float FAR_AWAY = 1099511627776.0f;  // 2^40: beyond every image
+constexpr float FAR_AWAY = 1099511627776.0f;  // 2^40: outside every image
 
-// The nearest whole number, halves away from zero; a number outside every image for NaN, infinities and huge values.
+// The nearest whole number, halves away from zero; FAR_AWAY for NaN, infinities and huge values.
 INLINE int64_t half_away(float value) {
-    const float rounded = floorf(fabsf(value) + 0.5f);
-    return (int64_t)copysignf(rounded < FAR_AWAY ? rounded : FAR_AWAY, value);
+    const float moved = value + copysignf(0.5f, value);
+    return fabsf(moved) < FAR_AWAY ? (int64_t)moved : (int64_t)FAR_AWAY;
 }
 
 // The line from (start, start_value) to (end, end_value) at every whole position inside the row.
@@ -99,7 +99,8 @@ EXPORT void SG(warp_backward)(const float *source, const float *disparity, float
             const int64_t floored = (int64_t)column, low = floored < width - 1 || floored == 0 ? floored : width - 2;
             const int64_t high = low + 1 < width ? low + 1 : low;
             const double share = column - low;
-            const float *first = source + (y * width + low) * channels, *second = source + (y * width + high) * channels;
+            const float *row = source + y * width * channels;
+            const float *first = row + low * channels, *second = row + high * channels;
             for (int64_t c = 0; c < channels; c++)
                 rendered[at * channels + c] = (float)((1.0 - share) * first[c] + share * second[c]);
         }
