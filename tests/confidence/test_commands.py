@@ -157,6 +157,19 @@ def test_match_takes_a_learned_combination_and_writes_nothing_that_it_cannot_fin
     assert sg.read_disparity(maps / "learned.pfm").shape == (50, 120)
 
 
+def test_a_search_range_from_the_truth_is_said(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(folder / "One", tmp_path / "trainingQ" / "One")
+    calibration = tmp_path / "trainingQ" / "One" / "calib.txt"
+    calibration.write_text(calibration.read_text().replace("ndisp=16\n", ""))
+    words = (f"middlebury-v3:{tmp_path}", "--threshold", 1, "--domain", "all", "--measures", "entropy", "-f", "csv")
+    assert run("confidence", *words) == 0
+    assert "largest true disparity" in capsys.readouterr().err
+    assert run("confidence", *words, "--ndisp", 16) == 0
+    assert "largest true disparity" not in capsys.readouterr().err
+
+
 def test_pairs_of_one_place_are_never_divided_between_training_and_test(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

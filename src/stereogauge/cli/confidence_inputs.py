@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.cli import options
+from stereogauge.cli.output import say
 from stereogauge.confidence_measures.declaration import confidence_measure
 from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.confidence_measures.learned import Trees
@@ -136,6 +137,8 @@ def of_matcher(choices: ConfidenceChoices, model: Path | None, *, with_features:
         for part in ("left", "right"):
             if not scene.has(part):
                 raise NotApplicable(f"Scene {scene.id!r} has no {part} image to match.")
+        if choices.ndisp is None and scene.calibration.ndisp is None:
+            say(f"{scene.id}: searches up to the largest true disparity, which favours the matcher; --ndisp N fixes it")
         return run_scene(scene, complete, with_features=with_features).without_costs()
 
     def named(measures: Sequence[str]) -> dict[str, str]:

@@ -124,7 +124,7 @@ def command(
         executor.shutdown(wait=True, cancel_futures=not finished)
     _print(result, form)
     if out is not None:
-        from stereogauge.tuning.files import write_result
+        from stereogauge.tuning.figures import write_result
 
         for path in write_result(result, out):
             say(f"{path} written")

@@ -3,6 +3,9 @@
 Whatever a call does to its process - it crashes, hangs or takes all memory - costs that call and nothing else. Every
 message between the two processes has the number of its call, and a process is reused only after a call that ended
 normally, so that no message can belong to another call.
+
+`concurrent.futures.ProcessPoolExecutor` and loky lack this: one dead worker breaks their whole pool and fails every
+other call, they tell neither exit code nor signal, and they have no limits of time and memory per call.
 """
 
 from __future__ import annotations
