@@ -138,7 +138,7 @@ def test_evaluate_stores_them_and_computes_again_when_the_direction_changes(tmp_
 def test_a_direction_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = folder_of(tmp_path, "bigger")
     assert evaluate(folder) == 2
-    assert 'better is "higher" or "lower"' in capsys.readouterr().err
+    assert "confidence.better must be 'higher' or 'lower'" in capsys.readouterr().err
     (folder / "results" / "mine" / "results.toml").write_text("[confidence]\nbeter = 1\n", encoding="utf-8")
     assert evaluate(folder) == 2
     assert "Did you mean 'better'?" in capsys.readouterr().err
