@@ -116,10 +116,12 @@ def test_other_formats(store: Path, capsys: pytest.CaptureFixture[str], form: st
     assert words in run(capsys, "analyze", store, "correlation", "-f", form)[1]
 
 
-def test_figures_are_written_in_three_formats(store: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_figures_are_written_in_three_formats_and_their_rows_as_csv(
+    store: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     run(capsys, "analyze", store, "double-counting", "--out", tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        f"double-counting.{kind}" for kind in ("pdf", "png", "svg")
+        f"double-counting.{kind}" for kind in ("csv", "pdf", "png", "svg")
     ]
 
 

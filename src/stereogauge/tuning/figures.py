@@ -54,7 +54,10 @@ def history_data(result: TuningResult, objective: int = 0) -> Chart:
     baseline = _value(complete[0], objective) if complete[0].position == 0 else None
     x = quantity("trial", "trial", axis={"tickMinStep": 1})
     y = quantity("value", searched.axis, scale={"zero": False})
+    ended = {"ended early": (MUTED, "stroke"), "failed": (INK, MARKERS["x"])}
+    found = {state: look for state, look in ended.items() if any(row["state"] == state for row in rows)}
     kinds = {"complete trial": TRIAL, "best so far": TUNED, "default parameters": DEFAULT}
+    kinds |= {state: shade for state, (shade, _) in found.items()}
     told = hover("trial", ("value", searched.axis, ".4g"))
     steps = _named("line", {"x": x, "y": {**y, "field": "best"}}, "best so far", kinds, interpolate="step-after")
     points = _named("point", {"x": x, "y": y, "tooltip": told}, "complete trial", kinds, size=26)
@@ -63,11 +66,9 @@ def history_data(result: TuningResult, objective: int = 0) -> Chart:
         rule = _named("rule", {"y": quantity("value", searched.axis)}, "default parameters", kinds, strokeDash=[6, 4])
         drawn.append({"data": {"values": [{"value": baseline}]}, **rule})
     foot = {"x": x, "y": {"value": "height"}, "tooltip": hover("trial", "state")}
-    for state, shade, shape in (("ended early", MUTED, "stroke"), ("failed", INK, MARKERS["x"])):
-        if any(row["state"] == state for row in rows):
-            kinds[state] = shade
-            mark = _named("point", foot, state, kinds, shape=shape, angle=90 if shape == "stroke" else 0, size=30)
-            drawn.append(rows_where(mark, f"datum.state === '{state}'"))
+    for state, (_, shape) in found.items():
+        mark = _named("point", foot, state, kinds, shape=shape, angle=90 if shape == "stroke" else 0, size=30)
+        drawn.append(rows_where(mark, f"datum.state === '{state}'"))
     return Chart(
         f"History of {result.definition.matcher_name}: {searched.name}",
         caption(result),
@@ -121,7 +122,11 @@ def slices_data(result: TuningResult, objective: int = 0) -> Chart:
                 "value": _value(best, objective),
             },
         ]
-        drawn = [rows_where(points, f"datum.parameter === {quoted(name)}"), _settings({"x": x, "y": y}, marks)]
+        settings = _settings({"x": x, "y": y}, marks)
+        settings["encoding"]["color"]["legend"] = None
+        if place:
+            settings["encoding"]["shape"]["legend"] = None
+        drawn = [rows_where(points, f"datum.parameter === {quoted(name)}"), settings]
         views.append({**layered(*drawn, width=width, height=125), "resolve": {"scale": {"color": "independent"}}})
     view = panels(views, across)
     if "concat" in view:
@@ -190,7 +195,7 @@ def trade_off_data(result: TuningResult, x: int = 0, y: int = 1) -> Chart:
         for trial in complete
     )
     axes = [result.definition.objectives[one].axis for one in (x, y)]
-    scale = {"zero": False}
+    scale = {"zero": False, "padding": 8}
     place = {"x": quantity("x", axes[0], scale=scale), "y": quantity("y", axes[1], scale=scale)}
     told = hover("trial", "parameters", ("x", axes[0], ".4g"), ("y", axes[1], ".4g"))
     kinds = {"dominated trial": MUTED, "front": TRIAL, **SETTING_COLOURS}
