@@ -67,7 +67,8 @@ def history_data(result: TuningResult, objective: int = 0) -> Chart:
         drawn.append({"data": {"values": [{"value": baseline}]}, **rule})
     foot = {"x": x, "y": {"value": "height"}, "tooltip": hover("trial", "state")}
     for state, (_, shape) in found.items():
-        mark = _named("point", foot, state, kinds, shape=shape, angle=90 if shape == "stroke" else 0, size=30)
+        look: Spec = {"angle": 90, "filled": False, "strokeWidth": 2} if shape == "stroke" else {}
+        mark = _named("point", foot, state, kinds, shape=shape, size=30, **look)
         drawn.append(rows_where(mark, f"datum.state === '{state}'"))
     return Chart(
         f"History of {result.definition.matcher_name}: {searched.name}",
