@@ -229,13 +229,13 @@ static __attribute__((noinline)) void sweep_pixels(const Sweep<T> &s, int64_t ro
         auto r = Running<T, N, PATHS>::begin(p, along);
         int64_t d = 0;
         if constexpr (BLOCKS) {
-            block<T, N, MODE, PATHS, BYTES, BLOCKS>(p, 0, r);
-            if constexpr (BLOCKS == 2) block<T, N, MODE, PATHS, BYTES, BLOCKS>(p, N, r);
+#pragma GCC unroll 4
+            for (int k = 0; k < BLOCKS; k++) block<T, N, MODE, PATHS, BYTES, BLOCKS>(p, k * N, r);
         } else {
             for (; d + N <= padded; d += N) block<T, N, MODE, PATHS, BYTES, BLOCKS>(p, d, r);
         }
         T minima[PATHS];
-        if (BLOCKS || d == padded)
+        if (LEAST == N || BLOCKS || d == padded)
             for (int i = first_path; i < PATHS; i++) minima[i] = smallest(r.lowest[i]);
         uint32_t found = MODE >= DECIDE ? r.key() : 0;
         if constexpr (LEAST < N && BLOCKS == 0)
@@ -274,15 +274,19 @@ static __attribute__((noinline)) void sweep_pixels(const Sweep<T> &s, int64_t ro
     }
 }
 
-// The usual cases have a form of their own: 7 x 7 windows, and one or two blocks of disparities.
+// The usual cases have a form of their own, in which the compiler knows the bytes of a code (7 x 7 windows) and up to
+// four blocks of disparities. Where the costs are in the volume, the bytes do not matter.
 template <class T, Mode MODE, int PATHS>
 static void sweep_row(const Sweep<T> &s, int64_t row, int64_t y, uint16_t *volume) {
+    constexpr int BYTES = sizeof(T) == 1 && MODE >= DECIDE ? 1 : 6;
+    if (BYTES != 1 && s.bytes != BYTES) return sweep_pixels<T, MODE, PATHS, 0, 0>(s, row, y, volume);
     if constexpr (sizeof(T) == 1 && PATHS == 4 && MODE != FORGET) {
-        if (s.bytes == 6 && s.padded == REGISTER) return sweep_pixels<T, MODE, PATHS, 6, 1>(s, row, y, volume);
-        if (s.bytes == 6 && s.padded == 2 * REGISTER) return sweep_pixels<T, MODE, PATHS, 6, 2>(s, row, y, volume);
-        if (s.bytes == 6) return sweep_pixels<T, MODE, PATHS, 6, 0>(s, row, y, volume);
+        if (s.padded == REGISTER) return sweep_pixels<T, MODE, PATHS, BYTES, 1>(s, row, y, volume);
+        if (s.padded == 2 * REGISTER) return sweep_pixels<T, MODE, PATHS, BYTES, 2>(s, row, y, volume);
+        if (s.padded == 3 * REGISTER) return sweep_pixels<T, MODE, PATHS, BYTES, 3>(s, row, y, volume);
+        if (s.padded == 4 * REGISTER) return sweep_pixels<T, MODE, PATHS, BYTES, 4>(s, row, y, volume);
     }
-    sweep_pixels<T, MODE, PATHS, 0, 0>(s, row, y, volume);
+    sweep_pixels<T, MODE, PATHS, BYTES, 0>(s, row, y, volume);
 }
 
 // The offset of the minimum from the winner, in [-1/2, 1/2]; 0 where the three costs do not bend.
