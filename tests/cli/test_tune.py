@@ -158,7 +158,7 @@ def test_control_c_keeps_finished_trials_and_says_how_to_go_on(folder: Path, tmp
     os.kill(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert "the same command goes on from there" in err
+    assert "the same command continues from there" in err
 
     from stereogauge.tuning import studies
 

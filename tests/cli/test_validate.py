@@ -36,7 +36,7 @@ def results(tmp_path: Path) -> Path:
 def test_good_results_end_with_0(capsys: pytest.CaptureFixture[str], results: Path) -> None:
     code, out, err = _run(capsys, "validate", results / "Good", "--dataset", f"folder:{results / 'data'}")
     assert (code, out) == (0, "")
-    assert "2 map(s) of 1 algorithm(s) checked: nothing to mend" in err
+    assert "2 map(s) of 1 algorithm(s) checked: nothing to fix" in err
 
 
 def test_findings_end_with_1_as_table_and_as_one_json_document(

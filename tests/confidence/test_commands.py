@@ -14,7 +14,7 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.cli import main
-from stereogauge.cli.confidence_inputs import of_matcher
+from stereogauge.cli.confidence_runs import of_matcher
 from stereogauge.confidence_measures.learned import Trees
 from stereogauge.confidence_measures.run import ConfidenceChoices
 from stereogauge.datasets import load_dataset
@@ -291,7 +291,7 @@ def test_a_grey_confidence_map_in_three_channels_and_one_of_another_size(
 def test_ctrl_c_prints_what_is_finished_and_says_how_to_go_on(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from stereogauge.cli import confidence_inputs as runs
+    from stereogauge.cli import confidence_runs as runs
 
     judged = runs.run_scene
 

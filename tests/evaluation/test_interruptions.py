@@ -179,7 +179,7 @@ def test_an_interrupt_from_the_keyboard_stores_what_is_finished_and_says_how_to_
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert "the same command goes on from there" in errors
+    assert "the same command continues from there" in errors
     assert "Traceback" not in errors
     _, alive = psutil.wait_procs(workers, timeout=60)
     assert alive == []

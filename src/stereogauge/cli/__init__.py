@@ -1,4 +1,4 @@
-"""The command line. One module a command; only the module of the command that was called is imported.
+"""The command line. One module per command; only the module of the command that was called is imported.
 
 A module holds a function `command`, or a Typer application `app` when it has sub-commands. Known mistakes end with one
 sentence and exit code 2; anything else is a defect and keeps its traceback.
@@ -22,38 +22,38 @@ import typer
 from typer.core import TyperCommand
 
 from stereogauge.cli.options import FILES, MEASURES, OUTPUT, SCENES, with_groups
-from stereogauge.cli.project import read_project, told
+from stereogauge.cli.project import announced, read_project
 from stereogauge.errors import FileError, StereogaugeError
 from stereogauge.registry import PLUGIN_FILES, PluginWarning, plugin_place
 from stereogauge.version import VERSION
 
 COMMANDS = {
-    "demo": "Real matchers on the built-in Motorcycle pair, evaluated.",
-    "compare": "Hold one or more estimates against one ground truth.",
+    "demo": "Evaluate real matchers on the built-in Motorcycle pair.",
+    "compare": "Compare one or more estimates with one ground truth.",
     "evaluate": "Evaluate result folders or matchers on a dataset into a store.",
-    "answer": "Which algorithm to take for an application, and how sure that is.",
-    "explain": "Why one algorithm is above another: by metric, scene and region.",
+    "answer": "Say which algorithm to take for an application, and how sure that is.",
+    "explain": "Explain why one algorithm is above another.",
     "gate": "Fail when an algorithm got worse than in a baseline store.",
-    "table": "The scores of a store, over its scenes or scene by scene.",
+    "table": "Print the scores of a store, over its scenes or scene by scene.",
     "rank": "Rank the algorithms of a store by a model of your choice.",
-    "analyze": "Relations between metrics, histograms, double counting.",
+    "analyze": "Analyse relations between metrics, histograms, double counting.",
     "report": "Write an HTML report, LaTeX tables, CSV and figures.",
     "match": "Run a stereo matcher on a pair of images.",
     "confidence": "Evaluate confidence measures by sparsification.",
-    "filter": "Keep the surest disparities of a map, and see what it gains.",
-    "serve": "The interactive benchmark site for a store.",
+    "filter": "Keep the most confident disparities of a map, and measure the gain.",
+    "serve": "Serve the interactive benchmark site for a store.",
     "tune": "Search matcher parameters for an application profile.",
-    "study": "Response of metrics to controlled damage of a map.",
-    "robustness": "How much maps change when only lighting or time changes.",
+    "study": "Measure the response of metrics to controlled damage.",
+    "robustness": "Measure how maps change when only lighting or time changes.",
     "regions": "Show the pixel sets of a scene as counts and pictures.",
-    "metrics": "The catalogue of metrics, or one metric in full.",
-    "protocols": "The shipped protocols, or one in full.",
-    "datasets": "Known datasets: how to get them, how a folder must look.",
-    "store": "Look into a store; export, import, merge, delete.",
+    "metrics": "List the metrics, or show one in full.",
+    "protocols": "List the shipped protocols, or show one in full.",
+    "datasets": "List datasets: how to get them, how a folder must look.",
+    "store": "Show what a store holds; export, import, merge, delete.",
     "validate": "Check a map, results folder or zip before evaluating it.",
     "convert": "Convert disparity maps between encodings.",
     "reproduce": "Reproduce the tables and figures of the papers, and compare.",
-    "schema": "The JSON Schema of what a command prints.",
+    "schema": "Print the JSON Schema of what a command prints.",
 }
 INTERRUPTED = 130
 NOT_OURS = {
@@ -67,7 +67,7 @@ NOT_OURS = {
     errno.EPERM,
     errno.EROFS,
 }
-"""What the file system may answer to a path that somebody gave."""
+"""Errors of the file system that a wrong path causes."""
 
 
 IMPORTED = 300_000
@@ -96,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if trouble.errno not in NOT_OURS or trouble.filename is None:
             raise
         if trouble.errno in (errno.EEXIST, errno.ENOTDIR):
-            _fail(f"{trouble.filename}: a file stands where a folder is needed; give another path.")
+            _fail(f"{trouble.filename}: this is a file, and a folder is needed; give another path.")
         _fail(f"{trouble.filename}: {trouble.strerror}; check the path, its permissions and the space that is left.")
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(INTERRUPTED)
@@ -135,7 +135,7 @@ def _fail(sentence: str) -> None:
 
 
 def _with_plugins(words: Sequence[str]) -> list[str]:
-    """The words without `--plugin FILE`, which may stand anywhere; the files are kept for this and worker processes."""
+    """The words without `--plugin FILE`, which may be anywhere; the files are kept for this and worker processes."""
     rest: list[str] = []
     files: list[str] = []
     remaining = iter(words)
@@ -173,7 +173,7 @@ def _called(words: Sequence[str]) -> str | None:
 
 
 def _completed() -> list[str]:
-    """The words that a shell asks to complete; none in an ordinary call."""
+    """The words that a shell wants to complete; none in an ordinary call."""
     return os.environ.get("COMP_WORDS", "").split()[1:] if "_STEREOGAUGE_COMPLETE" in os.environ else []
 
 
@@ -217,7 +217,7 @@ def _application(called: str | None, defaults: Mapping[str, Any]) -> typer.Typer
                     part.callback = _stoppable(part.callback)
             app.add_typer(module.app, name=name, help=summary)
         else:
-            app.command(name, cls=_grouped_help())(_stoppable(told(with_groups(module.command), defaults, _say)))
+            app.command(name, cls=_grouped_help())(_stoppable(announced(with_groups(module.command), defaults, _say)))
     return app
 
 
@@ -245,9 +245,7 @@ def _place(heading: str) -> int:
 
 
 def _stoppable(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, which ends in silence when nobody reads its output any more, and says a word after Ctrl-C where it
-    has none of its own.
-    """
+    """The command, which ends silently when its output is no longer read, and with a message after Ctrl-C."""
 
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> None:
@@ -258,18 +256,18 @@ def _stoppable(command: Callable[..., None]) -> Callable[..., None]:
             # Python would complain once more while closing it.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         except KeyboardInterrupt:
-            sys.stderr.write("stereogauge: interrupted; what was written stays, the same command begins anew\n")
+            sys.stderr.write("stereogauge: interrupted; what was written is kept; the same command starts again\n")
             raise typer.Exit(INTERRUPTED) from None
 
     return run
 
 
 def _unloaded() -> None:
-    """Stand for a command that was not called."""
+    """Do nothing: a command that was not called."""
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         typer.echo(f"stereogauge {VERSION}")
         raise typer.Exit
 
@@ -282,7 +280,7 @@ def _options(
         list[str] | None,
         typer.Option(
             metavar="FILE",
-            help="A Python file with metrics, regions, matchers, … of yours, for any command; may stand anywhere.",
+            help="A Python file with metrics, regions, matchers, … of yours, for any command, anywhere.",
         ),
     ] = None,
 ) -> None:

@@ -39,10 +39,10 @@ def command(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for figures, as PNG, SVG and PDF.")] = None,
     form: options.OutputFormat = options.Format.table,
 ) -> None:
-    """Relations between metrics, histograms, double counting, significance and stability.
+    """Analyse relations between metrics, histograms, double counting, significance and stability.
 
-    An analysis that the scores do not allow is left out with the reason on standard error; asked for by name, it is
-    an error.
+    An analysis that the scores do not allow is skipped with the reason on standard error; requested by name, it
+    is an error.
     """
     from stereogauge.report.analyses import ANALYSES, AnalysisOptions, analysis
 

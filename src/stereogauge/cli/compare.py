@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.compare_folders import compare_folders, refuse_for_folders
-from stereogauge.cli.output import notes, print_basis, print_scores, say, working
-from stereogauge.errors import FileError
+from stereogauge.cli.output import (
+    doubt_lines,
+    notes,
+    print_basis,
+    print_scores,
+    progress,
+    say,
+    shortened,
+    working,
+)
+from stereogauge.errors import FileError, StereogaugeError
 
 if TYPE_CHECKING:
     from stereogauge.io.files import DisparityFile
-    from stereogauge.model import DisparityMap, Scene
+    from stereogauge.masks.geometry.objects import SceneObject
+    from stereogauge.model import Dataset, DisparityMap, ResultSet, Scene
+    from stereogauge.protocol import Protocol
+    from stereogauge.scores.score import Score
 
 Of = functools.partial(typer.Option, rich_help_panel=options.SCENES)
 TRUTH_NAME = re.compile(r"(?i)(?:^|[^a-z])(?:gt|ground_?truth|truth)(?:[^a-z]|$)|disp\d?gt|disp_(?:occ|noc)")
@@ -56,7 +68,7 @@ def command(
     resolution: Annotated[
         float | None, Of(help="Size relative to full resolution, e.g. 0.25; by default the image width / 3000.")
     ] = None,
-    as_given: Annotated[bool, Of(help="Do not ask whether ground truth and estimate were swapped.")] = False,
+    as_given: Annotated[bool, Of(help="Do not check whether ground truth and estimate were swapped.")] = False,
     common: Annotated[
         bool,
         typer.Option(
@@ -74,7 +86,7 @@ def command(
     form: options.OutputFormat = options.Format.table,
     out: options.OutputFolder = None,
 ) -> None:
-    """Hold one or more estimates against one ground truth, or folders of them against a folder of ground truth.
+    """Compare one or more estimates with one ground truth, or folders of them with a folder of ground truth.
 
     Prints scores under one protocol; --out writes the picture behind each metric. Every choice that a number depends on
     is in the protocol, whose hash is printed with the table.
@@ -93,7 +105,7 @@ def command(
     division: Literal["object"] | None = None if by is None else "object"
     how: dict[str, Any] = {"resize": files.resize, "common": common, "by": division}
     if Path(truth).is_dir() or _is_dataset(truth):
-        refuse_for_folders(
+        _refuse_for_folders(
             left=left,
             right=right,
             gt_right=gt_right,
@@ -108,7 +120,7 @@ def command(
             border=border,
         )
         known = files.truth(truth)
-        compare_folders(truth, estimates, chosen, files.decoding, known, form, how, asked=metrics is not None)
+        _compare_folders(truth, estimates, chosen, files.decoding, known, form, how, chosen_metrics=metrics is not None)
         return
     if not as_given:
         _check_order(truth, estimates)
@@ -160,7 +172,7 @@ def command(
         )
         for name, path in named.items()
     }
-    asked = None if metrics is None else chosen.metrics
+    wanted = None if metrics is None else chosen.metrics
     ahead = TimeLeft()
     # Read once: scores, doubts and pictures are all made of these.
     with working(f"measuring {', '.join(sources)}", ahead):
@@ -168,7 +180,7 @@ def command(
             maps = {name: file.read() for name, file in sources.items()}
         pixels = max(values.size for values in maps.values())
         ahead.expect(usual_seconds(columns_of(chosen.metrics, chosen.regions), list(sources), pixels))
-        table = evaluate(maps, scene, asked, protocol=chosen, stage=ahead, **how)
+        table = evaluate(maps, scene, wanted, protocol=chosen, stage=ahead, **how)
         table.inputs = inputs_hash([scene], [estimated_hash(maps.values())] if common else [])
         doubts = _suspicions(maps, sources, scene)
     chosen = table.protocol or chosen
@@ -212,7 +224,7 @@ def _open(path: str) -> bool:
 
 
 def _named(texts: list[str]) -> dict[str, str]:
-    """Estimates by name: NAME=FILE, or a path whose end tells it from the others."""
+    """Estimates by name: NAME=FILE, or a path whose end distinguishes it from the others."""
     from stereogauge.evaluation.evaluate import distinct_names
 
     pairs = [
@@ -229,7 +241,7 @@ def _named(texts: list[str]) -> dict[str, str]:
 
 
 def _check_order(truth: str, estimates: list[str]) -> None:
-    """An estimate that is called ground truth, held against something that is not, was most likely swapped with it."""
+    """Refuse an estimate that is called ground truth where the ground truth is not: they were most likely swapped."""
     swapped = [
         path
         for path in _named(estimates).values()
@@ -238,7 +250,7 @@ def _check_order(truth: str, estimates: list[str]) -> None:
     if swapped and not TRUTH_NAME.search(Path(truth).stem) and not TRUTH_NAME.search(Path(truth).parent.name):
         raise FileError(
             f"{swapped[0]} looks like a ground truth but was given as an estimate of {truth}; the order is GT EST…: "
-            "swap them, or add --as-given if it is meant so."
+            "swap them, or add --as-given if this is intended."
         )
 
 
@@ -252,3 +264,103 @@ def _suspicions(maps: Mapping[str, DisparityMap], files: Mapping[str, DisparityF
         if estimate.shape == scene.shape:
             doubts.append((name, suspicion(estimate, scene.gt, scene.calibration, files[name])))
     return [f"{name}: {doubt.sentence}" for name, doubt in doubts if doubt is not None]
+
+
+def _refuse_for_folders(**given: Any) -> None:
+    """Say where the facts of single scenes go when folders are compared."""
+    named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value not in (None, [], 0)]
+    if named:
+        raise StereogaugeError(
+            f"{', '.join(named)} describes one scene, and a folder holds several; write it into the folder's manifest "
+            "(`stereogauge datasets init FOLDER` makes one)."
+        )
+
+
+def _compare_folders(
+    truth: str,
+    estimates: Sequence[str],
+    protocol: Protocol,
+    reading: dict[str, Any],
+    truth_reading: dict[str, Any],
+    form: options.Format,
+    how: dict[str, Any],
+    *,
+    chosen_metrics: bool,
+) -> None:
+    """Print the scores over all scenes; `how` goes to `evaluate`, `chosen_metrics`: they are no defaults."""
+    from stereogauge.evaluation.evaluate import evaluate
+    from stereogauge.evaluation.fingerprints import estimated_hash, inputs_hash
+    from stereogauge.evaluation.worker import Doubt, doubts_of_map
+    from stereogauge.io.files import load_disparity
+    from stereogauge.scores.table import ScoreTable
+    from stereogauge.tags import TagBook
+
+    dataset = options.chosen_scenes(truth, None, **truth_reading)
+    options.print_layout(truth, dataset)
+    dataset = dataset.subset(protocol.selected(dataset.ids))
+    results = _results(estimates, dataset, reading)
+    compared = [scene for scene in dataset if any(scene.id in result.maps for result in results)]
+    shown = progress("scenes")
+    shown.start(len(compared), 0)
+    scores: list[Score] = []
+    sizes: dict[tuple[str, str], float] = {}
+    objects: dict[tuple[str, str, str], SceneObject] = {}
+    used = protocol
+    doubts: list[Doubt] = []
+    shared: list[str] = []
+    for scene in compared:
+        maps = {result.name: result.maps[scene.id] for result in results if scene.id in result.maps}
+        read = {name: load_disparity(source) for name, source in maps.items()}
+        part = evaluate(
+            [replace(result, maps={scene.id: read[result.name]} if result.name in read else {}) for result in results],
+            scene,
+            protocol.metrics if chosen_metrics else None,
+            protocol=protocol,
+            **how,
+        )
+        scores += list(part)
+        shared += [estimated_hash(read.values())] if how["common"] else []
+        sizes |= part.sizes or {}
+        objects |= part.objects
+        used = part.protocol or protocol
+        for name, source in maps.items():
+            doubts += doubts_of_map(name, source, read[name], scene)
+        scene.release()
+        shown.advance(1, 0)
+    shown.finish()
+    tags = TagBook(
+        {result.name: result.tags for result in results}, {(scene.dataset, scene.id): scene.tags for scene in compared}
+    )
+    calibrated = {(scene.dataset, scene.id): scene.calibration.metric for scene in compared}
+    table = ScoreTable(scores, used, sizes, tags, objects, inputs_hash(compared, shared), calibrated)
+    print_scores(table, form)
+    if form is options.Format.table:
+        print_basis(used, table.inputs, compared)
+    for note in [*notes(table), *doubt_lines(doubts)]:
+        say(f"note: {note}")
+
+
+def _results(estimates: Sequence[str], dataset: Dataset, reading: dict[str, Any]) -> list[ResultSet]:
+    from stereogauge.datasets.results.find import find_results
+
+    found: list[ResultSet] = []
+    for text in estimates:
+        name, equals, path = text.partition("=")
+        named = bool(equals) and not Path(text).exists()
+        there = find_results(path if named else text, dataset, **reading)
+        results, unrecognised = there.results, there.unrecognised
+        if there.template:
+            say(f"{path if named else text}: maps found at {there.template} (--template)")
+        if not results:
+            raise StereogaugeError(
+                f"{text} holds no maps for the scenes of {dataset.name} ({shortened(dataset.ids)}); say where they lie "
+                "with --template, e.g. '{algorithm}/{scene}.pfm'."
+            )
+        if unrecognised:
+            say(f"{text}: {len(unrecognised)} file(s) belong to no scene: {shortened(unrecognised)}")
+        found += [replace(results[0], name=name)] if named and len(results) == 1 else results
+    names = [result.name for result in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise StereogaugeError(f"Several folders hold an algorithm called {twice[0]!r}; name them, NAME=FOLDER.")
+    return found

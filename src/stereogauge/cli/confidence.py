@@ -13,7 +13,7 @@ from stereogauge.cli.output import print_rows, progress, say
 from stereogauge.errors import FileError, NotApplicable, SizeError
 
 if TYPE_CHECKING:
-    from stereogauge.cli.confidence_inputs import Judged
+    from stereogauge.cli.confidence_runs import Judged
     from stereogauge.confidence_measures.evaluation import SceneCurves
     from stereogauge.confidence_measures.run import SceneRun
     from stereogauge.confidence_measures.sparsification import ErrorKind
@@ -58,7 +58,7 @@ def command(
         Path | None, typer.Option(help="Train a combination on all scenes and save it (.npz).")
     ] = None,
     disparity: Annotated[
-        str | None, typer.Option(help="A disparity map instead of a matcher; {scene} stands for the scene's id.")
+        str | None, typer.Option(help="A disparity map instead of a matcher; {scene} is the scene's id.")
     ] = None,
     confidence_map: Annotated[
         list[str] | None,
@@ -85,7 +85,7 @@ def command(
     if list_measures:
         print_rows(_declared(), form)
         return
-    from stereogauge.cli.confidence_inputs import Decoding, chosen_scenes, of_files, of_matcher
+    from stereogauge.cli.confidence_runs import Decoding, chosen_scenes, of_files, of_matcher
     from stereogauge.confidence_measures.run import ConfidenceChoices
     from stereogauge.confidence_measures.sparsification import parse_error
 
@@ -117,7 +117,7 @@ def command(
     if form is options.Format.table:
         _say_bounds(curves)
     if out is not None:
-        from stereogauge.cli.confidence_files import write_files
+        from stereogauge.cli.confidence_runs import write_files
 
         say(f"curves, figures, pictures and maps: {write_files(out, runs, curves, judged, kinds)} files in {out}")
     if store is not None:
@@ -145,7 +145,7 @@ def _rows(runs: Sequence[SceneRun], curves: Sequence[SceneCurves], kinds: Sequen
 def _runs(scenes: Sequence[Scene], run: Callable[[Scene], SceneRun]) -> tuple[list[SceneRun], int]:
     """What came of the scenes, and the exit code: 0 for all of them, 1 for some, 130 after Ctrl-C.
 
-    A single scene that cannot be judged is an error; one of several is left out, aloud.
+    A single scene that cannot be judged is an error; one of several is skipped with a message.
     """
     runs: list[SceneRun] = []
     left_out: list[str] = []

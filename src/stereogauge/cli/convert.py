@@ -13,8 +13,8 @@ import typer
 from stereogauge.cli import options
 from stereogauge.cli.output import console, say
 from stereogauge.errors import FileError, StereogaugeError
-from stereogauge.io.content import Decoding, suffix_of
-from stereogauge.io.encodings import ENCODINGS, encoding_called, encoding_to_write, is_depth
+from stereogauge.io.content import suffix_of
+from stereogauge.io.encodings import ENCODINGS, encoding_called, is_depth
 from stereogauge.io.remote_path import is_remote
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def command(
         target_scale, scale = _output_scale(paths, source_encoding, scale)
     for target in targets:
         if not _is_cloud(target):
-            check_target(target, target_encoding, target_scale)
+            options.check_target(target, target_encoding, target_scale)
     from stereogauge.io.disparity import write_disparity
     from stereogauge.io.files import DisparityFile
 
@@ -140,26 +140,6 @@ def _is_cloud(target: str) -> bool:
 
 def _open(path: str) -> bool:
     return suffix_of(path) not in {suffix for encoding in ENCODINGS.values() for suffix in encoding.suffixes}
-
-
-def check_target(target: str, encoding: str | None, scale: float | None) -> None:
-    """Refuse a name that does not say its encoding, before any work is done."""
-    if encoding is not None:
-        if encoding_called(encoding).writer is None:
-            raise FileError(
-                f"{target}: the encoding {encoding} can be read but not written; give --to, one of {WRITABLE}."
-            )
-        if encoding == "middlebury" and scale is None:
-            raise FileError(
-                f"{target}: --to middlebury needs the stored value per pixel: give --to-scale, for example 4."
-            )
-        return
-    if suffix_of(target) == ".png" and scale is None:
-        raise FileError(
-            f"{target}: a PNG can hold several encodings; give --to kitti, or --to middlebury and --to-scale, for "
-            "example 4."
-        )
-    encoding_to_write(suffix_of(target), target, Decoding(scale))
 
 
 def _described(disparity: DisparityMap) -> str:

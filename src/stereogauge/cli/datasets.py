@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stereogauge.cli.options import Listing, ListingFormat
 from stereogauge.cli.output import console, print_entry, print_json, say
 
 if TYPE_CHECKING:
@@ -20,25 +20,15 @@ if TYPE_CHECKING:
 app = typer.Typer(invoke_without_command=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-class Form(enum.StrEnum):
-    """How a listing is written to standard output."""
-
-    table = "table"
-    json = "json"
-
-
-Format = Annotated[Form, typer.Option("--format", "-f", help="A table to read, or JSON.")]
-
-
 @app.callback()
-def listing(context: typer.Context, form: Format = Form.table) -> None:
-    """List the known datasets with how to get them; `show NAME` and `fetch NAME` tell and do more."""
+def listing(context: typer.Context, form: ListingFormat = Listing.table) -> None:
+    """List the known datasets with how to get them; see also `show NAME` and `fetch NAME`."""
     if context.invoked_subcommand is not None:
         return
     from stereogauge.datasets import families
 
     rows = [_declaration(family) for _, family in sorted(families().items())]
-    if form is Form.json:
+    if form is Listing.json:
         print_json(rows)
         return
     for row in rows:
@@ -49,13 +39,13 @@ def listing(context: typer.Context, form: Format = Form.table) -> None:
 @app.command()
 def show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A dataset's id.")],
-    form: Format = Form.table,
+    form: ListingFormat = Listing.table,
 ) -> None:
     """Print how the dataset's folder must look, its variants and options, terms and citation."""
     from stereogauge.datasets import family_of
 
     row = _declaration(family_of(name)[0])
-    if form is Form.json:
+    if form is Listing.json:
         print_json(row)
         return
     for key, value in row.items():
@@ -71,7 +61,7 @@ def init(
     scale: Annotated[float | None, typer.Option(help="Stored value per pixel of the ground truth, e.g. 4.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a manifest that exists.")] = False,
 ) -> None:
-    """Write the manifest of a folder of your own, stereogauge.toml, as far as the names of its files tell."""
+    """Write the manifest of a folder of your own, stereogauge.toml, as far as its file names allow."""
     import tomli_w
 
     from stereogauge.datasets.declaration import MANIFEST

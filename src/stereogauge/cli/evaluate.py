@@ -2,55 +2,37 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stereogauge.cli import INTERRUPTED, options
-from stereogauge.cli.doubts import doubt_lines
-from stereogauge.cli.output import announce_memory, print_basis, print_rows, progress, say, shortened
+from stereogauge.cli.output import (
+    doubt_lines,
+    gathering,
+    print_basis,
+    print_rows,
+    print_tables,
+    progress,
+    say,
+    shortened,
+    upright,
+)
+from stereogauge.cli.running import Request, Workers, found_results, made_maps
 from stereogauge.errors import StereogaugeError
+from stereogauge.scores.scope import LEAST_COVERAGE
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
-    from stereogauge.evaluation.fingerprints import ContentHashes
-    from stereogauge.evaluation.matchers import MatchedResults
     from stereogauge.evaluation.plan import Plan
     from stereogauge.evaluation.run import Summary
     from stereogauge.model import Dataset
-    from stereogauge.protocol import Protocol
     from stereogauge.store import Store
 
 FAILURES_SHOWN = 10
 WATCH_EVERY = 2.0
-
-
-@dataclass(frozen=True)
-class Request:
-    """What the command line asked for."""
-
-    dataset: str
-    results: list[str]
-    protocol: Protocol
-    matchers: list[str]
-    reading: dict[str, Any]
-    scenes: list[str] | None = None
-    maps: str | None = None
-    ndisp: int | None = None
-    time_limit: float | None = None
-    memory_limit: float | None = None
-    resize: bool = False
-    replace: bool = False
-    rehash: bool = False
-    jobs: int | None = None
-    cluster: str | None = None
-    truth: dict[str, Any] = field(default_factory=dict)
-    form: options.Format = options.Format.table
 
 
 def command(
@@ -92,7 +74,7 @@ def command(
     """Evaluate result folders or matchers on a dataset into a store, and print the scores over all scenes.
 
     Only what is not stored yet for exactly these files, this protocol and these versions of the metrics is computed.
-    The command may be stopped at any moment; the same command goes on where it was.
+    The command may be stopped at any time; the same command continues where it stopped.
     """
     request = Request(
         dataset=dataset,
@@ -121,7 +103,7 @@ def command(
         with open_store(store) as opened:
             _evaluate(request, opened, dry_run=dry_run, watch=watch)
     except KeyboardInterrupt:
-        say("interrupted; everything finished is stored, and the same command goes on from there")
+        say("interrupted; everything finished is stored, and the same command continues from there")
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -131,7 +113,7 @@ def _evaluate(request: Request, store: Store, *, dry_run: bool, watch: bool) -> 
     try:
         while True:
             dataset = options.chosen_scenes(request.dataset, request.scenes, **request.truth)
-            options.tell_layout(request.dataset, dataset)
+            options.print_layout(request.dataset, dataset)
             if not request.scenes:
                 dataset = dataset.subset(request.protocol.selected(dataset.ids))
             plan = _plan(request, dataset, store, workers)
@@ -165,63 +147,27 @@ def _evaluate(request: Request, store: Store, *, dry_run: bool, watch: bool) -> 
 
 
 def _print_scores(request: Request, plan: Plan, store: Store) -> None:
-    from stereogauge.cli.table import print_stored
+    """The scores of the evaluated algorithms, over the scenes as the protocol says."""
+    from stereogauge.scores.column import columns_of
+    from stereogauge.tables.score_table import score_table
 
-    print_stored(store, plan.dataset, plan.protocol, [result.name for result in plan.results], request.form)
-
-
-class Workers:
-    """The executor, started when there is something to compute."""
-
-    def __init__(self, request: Request) -> None:
-        self._request = request
-        self._executor: Executor | None = None
-
-    def get(self, dataset: Dataset, matching: int = 0) -> Executor:
-        """The executor, with as many workers as fit for the scenes of `dataset` and the bytes of a matcher."""
-        if self._executor is None:
-            from stereogauge.evaluation.memory import largest_scene
-
-            reason = "since more do not fit into memory at this image size"
-            jobs, cluster = self._request.jobs, self._request.cluster
-            self._executor = executor_of(jobs, cluster, lambda: largest_scene(list(dataset)), reason, matching=matching)
-        return self._executor
-
-    def end(self, *, at_once: bool) -> None:
-        """Let go of it, if it was started."""
-        if self._executor is not None:
-            self._executor.shutdown(wait=True, cancel_futures=at_once)
-
-
-def executor_of(
-    jobs: int | None,
-    cluster: str | None,
-    pixels: Callable[[], int],
-    reason: str,
-    *,
-    apart: bool = False,
-    matching: int = 0,
-) -> Executor:
-    """The cluster, or as many worker processes as fit into memory where each keeps so many pixels.
-
-    One worker is this process, unless it is to be kept `apart`.
-    """
-    from stereogauge.evaluation.executors import Cluster, InProcess
-    from stereogauge.evaluation.memory import fitting_workers, free_memory
-    from stereogauge.evaluation.processes import LocalProcesses, default_workers
-
-    if cluster is not None:
-        return Cluster("" if cluster == "auto" else cluster)
-    wanted = jobs or default_workers()
-    fitting = fitting_workers(wanted, pixels(), free_memory(), matching) if wanted > 1 else 1
-    if fitting < wanted:
-        say(f"{fitting} instead of {wanted} workers, {reason}")
-    return LocalProcesses(fitting) if apart or fitting > 1 else InProcess()
+    protocol, dataset, form = plan.protocol, plan.dataset, request.form
+    algorithms = [result.name for result in plan.results]
+    cube = store.cube(dataset=dataset.name, protocol=protocol.scoring_hash)
+    known = [name for name in algorithms if name in cube.algorithms]
+    if not known or not cube.columns:
+        return
+    wanted = {str(column) for column in columns_of(protocol.metrics, protocol.regions)}
+    columns = [place for place, column in enumerate(cube.columns) if str(column) in wanted]
+    shown = cube.select(algorithms=known).take(columns=columns).limited(LEAST_COVERAGE, None)
+    if shown.columns:
+        made = score_table(shown, protocol.aggregation, protocol.scene_weights)
+        if gathering():
+            made = dataclasses.replace(made, name=f"scores-{dataset.name}", title=f"Scores on {dataset.name}")
+        print_tables([upright(made, form)], form, boxed=False)
 
 
 def _plan(request: Request, dataset: Dataset, store: Store, workers: Workers) -> Plan:
-    from dataclasses import replace
-
     from stereogauge.evaluation.fingerprints import ContentHashes
     from stereogauge.evaluation.plan import make_plan
     from stereogauge.evaluation.progress import Reading
@@ -243,50 +189,7 @@ def _plan(request: Request, dataset: Dataset, store: Store, workers: Workers) ->
         Failure(dataset.name, scene, algorithm, request.protocol.scoring_hash, reason, detail)
         for algorithm, scene, reason, detail in (made.failures if made else ())
     )
-    return replace(plan, unreadable=plan.unreadable + failures)
-
-
-def made_maps(request: Request, dataset: Dataset, workers: Workers, hashes: ContentHashes) -> MatchedResults:
-    """The maps of the matchers that were asked for, made where they are not kept already."""
-    from stereogauge.evaluation.matchers import make_maps, memory_needed, wanted_matcher
-    from stereogauge.io.remote_path import place
-    from stereogauge.paths import cache_folder
-
-    limits = {"time_limit": request.time_limit, "memory_limit": request.memory_limit}
-    wanted = [wanted_matcher(text, **limits) for text in request.matchers]
-    folder = place(request.maps or cache_folder("maps")).absolute()
-    needed, name = memory_needed(wanted, dataset, request.ndisp)
-    announce_memory(needed, name)
-    executor = workers.get(dataset, needed)
-    return make_maps(wanted, dataset, folder, executor, progress("maps"), ndisp=request.ndisp, hashes=hashes)
-
-
-def found_results(request: Request, dataset: Dataset) -> list[Any]:
-    """The result sets in all the folders; files that belong to none are named."""
-    from stereogauge.datasets import open_dataset
-    from stereogauge.datasets.results.find import find_results
-
-    found: list[Any] = []
-    for path in request.results:
-        there = find_results(path, dataset, **request.reading)
-        results, unrecognised = there.results, there.unrecognised
-        if unrecognised and request.scenes is not None:
-            # A map of a scene that was not asked for is no stray file.
-            whole = open_dataset(request.dataset, **request.truth)
-            unrecognised = find_results(path, whole, **request.reading).unrecognised
-        found += results
-        if there.template:
-            names = shortened([result.name for result in results])
-            say(f"{path}: maps found at {there.template} (--template): {names}")
-        if unrecognised:
-            shown = shortened(unrecognised, 5)
-            say(f"{path}: {len(unrecognised)} file(s) belong to no scene of {dataset.name}: {shown}")
-        if not results:
-            raise StereogaugeError(
-                f"{path} holds no maps for the scenes of {dataset.name} ({', '.join(dataset.ids[:4])}, …); "
-                "say where they lie with --template, e.g. '{algorithm}/{scene}.pfm'."
-            )
-    return found
+    return dataclasses.replace(plan, unreadable=plan.unreadable + failures)
 
 
 def _print_plan(plan: Plan, form: options.Format) -> None:
@@ -311,7 +214,7 @@ def _print_plan(plan: Plan, form: options.Format) -> None:
 
 
 def _gaps(plan: Plan) -> str:
-    """How many cells have no map, and of which scenes."""
+    """The number of cells without a map, and their scenes."""
     if not plan.gaps:
         return ""
     return f", {len(plan.gaps)} without a map ({shortened(f'{scene} of {name}' for name, scene in plan.gaps)})"

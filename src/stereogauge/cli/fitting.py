@@ -1,7 +1,7 @@
 """Tables on a terminal that is narrower than they are: no name and no number is ever cut.
 
 Words wrap while every word stays whole. What is still too wide is printed in parts, each with the leading columns of
-words, or, where those alone fill the line, as one block of lines a row.
+words, or, where those alone fill the line, as one block of lines per row.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PROSE = 40
 
 
 def print_fitted(console: Console, table: Table) -> None:
-    """The table, in as many parts as the width of the console asks for."""
+    """The table, in as many parts as the width of the console requires."""
     for part in _parts(console, table):
         console.print(part)
 
@@ -88,7 +88,7 @@ def _shrunk(natural: Sequence[int], least: Sequence[int], room: int) -> list[int
 
 
 def _part(table: Table, places: Sequence[int], widths: Sequence[int]) -> Table:
-    """These columns of the table, so wide."""
+    """These columns of the table, with these widths."""
     part = _like(table)
     chosen = [table.columns[place] for place in places]
     for column, width in zip(chosen, widths, strict=True):
@@ -131,7 +131,7 @@ def _like(table: Table) -> Table:
 
 
 def _frame(table: Table, count: int) -> int:
-    """Letters that padding and lines take in a table of so many columns."""
+    """Letters that padding and lines take in a table of this number of columns."""
     return 2 * count - 2 if table.box is None else 3 * count + 1
 
 

@@ -1,4 +1,4 @@
-"""`stereogauge gate`: fails when an algorithm got worse than it was in a baseline store."""
+"""`stereogauge gate`: fail when an algorithm got worse than it was in a baseline store."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def command(
     ] = None,
     per_scene: Annotated[bool, typer.Option("--per-scene", help="Check every scene on its own, too.")] = False,
     significant: Annotated[
-        bool, typer.Option("--significant", help="Let a rise pass that a test over scenes does not tell from chance.")
+        bool,
+        typer.Option("--significant", help="Accept a rise that a test cannot distinguish from chance."),
     ] = False,
     alpha: selected.Alpha = 0.05,
     junit: Annotated[Path | None, typer.Option(help="Write the checks as JUnit XML.")] = None,

@@ -73,7 +73,6 @@ def command(
     Writes the disparity map and prints run time and density. Every matcher also takes lr_check, median, speckle and
     fill for post-processing.
     """
-    from stereogauge.cli.convert import check_target
     from stereogauge.matching.run import parse_parameters, prepare
 
     if list_matchers:
@@ -85,7 +84,7 @@ def command(
     trees = _model(model, names)
     for path in (out, right_out):
         if path is not None:
-            check_target(str(path), target_encoding, target_scale)
+            options.check_target(str(path), target_encoding, target_scale)
             options.make_folder(path.parent)
     given = parse_parameters(",".join(parameter or ()), "--set")
     for folder in (confidence, None if classes is None else classes.parent):

@@ -49,7 +49,7 @@ def command(
 
 
 def _usual_first(metric: Any) -> int:
-    """The metrics that everybody knows come first, the others as they are declared."""
+    """The best-known metrics first, the others as they are declared."""
     return USUAL.index(metric.id) if metric.id in USUAL else len(USUAL)
 
 

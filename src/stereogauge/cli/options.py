@@ -40,6 +40,16 @@ class Format(enum.StrEnum):
     latex = "latex"
 
 
+class Listing(enum.StrEnum):
+    """How a listing is written to standard output."""
+
+    table = "table"
+    json = "json"
+
+
+ListingFormat = Annotated[Listing, typer.Option("--format", "-f", help="A table to read, or JSON.")]
+
+
 class Division(enum.StrEnum):
     """Into what scores are divided."""
 
@@ -57,7 +67,7 @@ LETTERS = {
     "regions": "-r",
     "store": "-s",
 }
-"""The one option that a letter stands for, in every command."""
+"""The option of each letter, the same in every command."""
 SPELLINGS = {"form": "format", "override": "set"}
 """Options whose parameter has another name."""
 LISTS = "repeat or separate by commas"
@@ -154,12 +164,12 @@ OutputFolder = Annotated[Path | None, typer.Option("--out", "-o", help="Folder f
 
 
 def without(*names: str) -> frozenset[str]:
-    """A marker for a group of which a command leaves out some options: `Annotated[Scope, without("metrics")]`."""
+    """A marker for a group without some of its options: `Annotated[Scope, without("metrics")]`."""
     return frozenset(names)
 
 
 def only(group: Any, *names: str) -> frozenset[str]:
-    """A marker for a group of which a command takes only some options."""
+    """A marker for a group with only some of its options."""
     return frozenset(entry_types(group)) - frozenset(names)
 
 
@@ -259,7 +269,7 @@ def chosen_calibration(path: Path | None, cameras: tuple[int, int], **given: flo
 
 
 def make_folder(path: Path | None) -> None:
-    """Make the folder of the output now: that nothing can be written there must not be found out after the work."""
+    """Make the output folder before the work, so that an unwritable one is reported at once."""
     if path is None:
         return
     path.mkdir(parents=True, exist_ok=True)
@@ -292,7 +302,7 @@ def check_files(paths: Iterable[str | None]) -> None:
 
 
 def check_images(scene: Scene) -> None:
-    """The images of a scene that was put together by hand are as large as its ground truth."""
+    """Refuse images of a scene that have another size than its ground truth."""
     images = {"left": scene.left if scene.has("left") else None, "right": scene.right if scene.has("right") else None}
     for part, image in images.items():
         if image is not None and image.shape[:2] != scene.shape:
@@ -351,17 +361,41 @@ def found_layout(dataset: str) -> dict[str, Any] | None:
     return layout_of(place(root if name == "folder" else dataset))
 
 
-def tell_layout(dataset: str, opened: Dataset) -> None:
-    """Say where ground truth was found in a folder that nobody described, or as which dataset it was taken."""
+def print_layout(dataset: str, opened: Dataset) -> None:
+    """Print where ground truth was found in a folder without a manifest, or which dataset it was recognised as."""
     from stereogauge.cli.output import say
 
     layout = found_layout(dataset)
     if layout is None:
         return
     if opened.name != layout["name"]:
-        say(f"{dataset}: laid out as {opened.name}, and taken as that")
+        say(f"{dataset}: recognised as {opened.name}")
         return
     say(
         f"{dataset}: ground truth found at {layout['paths']['ground_truth']}, {len(opened)} scene(s); "
         f"`stereogauge datasets init {dataset}` writes this down"
     )
+
+
+def check_target(target: str, encoding: str | None, scale: float | None) -> None:
+    """Refuse a name that does not say its encoding, before any work is done."""
+    from stereogauge.io.content import Decoding, suffix_of
+    from stereogauge.io.encodings import ENCODINGS, encoding_called, encoding_to_write
+
+    writable = ", ".join(one.id for one in ENCODINGS.values() if one.writer is not None)
+    if encoding is not None:
+        if encoding_called(encoding).writer is None:
+            raise FileError(
+                f"{target}: the encoding {encoding} can be read but not written; give --to, one of {writable}."
+            )
+        if encoding == "middlebury" and scale is None:
+            raise FileError(
+                f"{target}: --to middlebury needs the stored value per pixel: give --to-scale, for example 4."
+            )
+        return
+    if suffix_of(target) == ".png" and scale is None:
+        raise FileError(
+            f"{target}: a PNG can hold several encodings; give --to kitti, or --to middlebury and --to-scale, for "
+            "example 4."
+        )
+    encoding_to_write(suffix_of(target), target, Decoding(scale))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from stereogauge.evaluation.progress import Progress, TimeLeft
+    from stereogauge.evaluation.worker import Doubt
     from stereogauge.model import Scene
     from stereogauge.protocol import Protocol
     from stereogauge.scores.table import ScoreTable
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 GIBIBYTE = 2**30
 MUCH_MEMORY = 2 * GIBIBYTE
 LINE_EVERY = 10.0
+MOST_DOUBTS = 10
 BAR_EVERY = 0.2
 STYLES_IN_PIPES = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"})
 """Variables with which Rich takes a pipe for a terminal."""
@@ -226,7 +228,7 @@ def _bar() -> Iterator[Callable[[str, TimeLeft], None]]:
 
 
 def announce_memory(bytes_needed: int | None, what: str) -> None:
-    """Say beforehand that much memory is needed, and how much there is."""
+    """Print that much memory is needed, and how much there is."""
     from stereogauge.evaluation.memory import free_memory
 
     if bytes_needed is None or bytes_needed < MUCH_MEMORY:
@@ -273,7 +275,7 @@ def print_score_table(table: ScoreTable, title: str = "", form: Format = Format.
 
 
 def upright(table: Table, form: Format) -> Table:
-    """The table as it stands; on a terminal turned on its side where it has more columns than rows."""
+    """The table, transposed on a terminal where it has more columns than rows."""
     wide = form is Format.table and len(table.header) - 1 > max(6, len(table.rows))
     return table.turned() if wide else table
 
@@ -293,3 +295,16 @@ def shortened(names: Iterable[str], most: int = 4) -> str:
     """The first names, and how many more there are."""
     names = list(dict.fromkeys(names))
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def doubt_lines(doubts: Iterable[Doubt]) -> list[str]:
+    """One line per algorithm and kind of mistake, with the first sentence and how many scenes have it."""
+    groups: dict[tuple[str, str], list[Doubt]] = {}
+    for doubt in doubts:
+        groups.setdefault((doubt.algorithm, doubt.kind), []).append(doubt)
+    lines = []
+    for (algorithm, _), found in groups.items():
+        who = f"{algorithm} on {found[0].scene}" if algorithm else f"scene {found[0].scene}"
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        lines.append(f"{who}{more}: {found[0].sentence}")
+    return lines[:MOST_DOUBTS]

@@ -1,4 +1,4 @@
-"""The project file: `stereogauge.toml` in the current folder says what commands are about, so that they need no words.
+"""The project file `stereogauge.toml` in the current folder: defaults of commands, which then need no arguments.
 
 store = "scores.sqlite"
 protocol = "default"                    # a preset or a TOML file
@@ -10,7 +10,7 @@ results = ["results"]
 [report]                                # any option of a command, by its name
 out = "report"
 
-What the command line says goes before what the file says.
+The command line takes precedence over the file.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Project:
     commands: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def defaults(self, command: str, *, named: bool = False) -> list[dict[str, Any]]:
-        """The values of a command's parameters, one set for each time that it is to run.
+        """The values of a command's parameters, one set per run.
 
         `evaluate` runs once for each dataset, unless the command line has `named` one.
         """
@@ -124,8 +124,10 @@ def read_project(commands: Sequence[str], folder: Path = Path()) -> Project | No
     return Project(stated.common, stated.runs, tables)
 
 
-def told(command: Callable[..., None], values: Mapping[str, Any], say: Callable[[str], None]) -> Callable[..., None]:
-    """The command, which says first what it took from the file."""
+def announced(
+    command: Callable[..., None], values: Mapping[str, Any], say: Callable[[str], None]
+) -> Callable[..., None]:
+    """The command, which first prints what it took from the file."""
     known = inspect.signature(command).parameters
 
     @functools.wraps(command)

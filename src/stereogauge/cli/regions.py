@@ -70,7 +70,7 @@ def command(
 ) -> None:
     """Show the pixel sets of a scene as counts and pictures.
 
-    Prints how many pixels each region has. --out writes a folder a scene: every region over the image, depth
+    Prints how many pixels each region has. --out writes one folder per scene: every region over the image, depth
     discontinuities with their bands, fine structures, planes with normals, extrapolated maps, the steps to these sets
     (gradient, turn of its direction, thin runs), and all of it as NumPy arrays. A region that a scene cannot have is a
     gap with the reason.

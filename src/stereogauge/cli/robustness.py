@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import INTERRUPTED, options
-from stereogauge.cli.evaluate import Request, Workers, found_results, made_maps
 from stereogauge.cli.output import print_rows, progress, say
+from stereogauge.cli.running import Request, Workers, found_results, made_maps
 from stereogauge.errors import StereogaugeError
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def command(
         masks = {} if region is None else _masks(scenes, pairs, region, chosen)
         table = _compared(found, pairs, threshold, masks, _motion(flow, scenes))
     except KeyboardInterrupt:
-        say("interrupted; maps of matchers are kept, and the same command goes on from there")
+        say("interrupted; maps of matchers are kept, and the same command continues from there")
         raise typer.Exit(INTERRUPTED) from None
     if table["count"].isna().all():
         raise StereogaugeError(f"No algorithm has the maps of both scenes of {_described(pairs)}.")

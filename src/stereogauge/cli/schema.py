@@ -189,9 +189,7 @@ def _rank() -> Sequence[Any]:
 
 def _regions() -> Sequence[Any]:
     """Counts of pixels, one row per region and scene."""
-    from stereogauge.cli.regions import Row
-
-    return [array(record(Row))]
+    return [array(fields("Region", scene=str, region=str, pixels=int | None, share=Value, note=str))]
 
 
 def _reproduce() -> Sequence[Any]:

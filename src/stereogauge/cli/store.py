@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stereogauge.cli.datasets import Form, Format
+from stereogauge.cli.options import Listing, ListingFormat
 from stereogauge.cli.output import print_json, print_tables, say
 from stereogauge.errors import StereogaugeError
 
@@ -23,7 +23,7 @@ ProtocolName = Annotated[str | None, typer.Option("--protocol", "-p", help="Only
 @app.command()
 def info(
     store: StoreArgument,
-    form: Format = Form.table,
+    form: ListingFormat = Listing.table,
 ) -> None:
     """What a store holds: datasets, algorithms, protocols, runs, failures."""
     from stereogauge.store import open_store
@@ -31,7 +31,7 @@ def info(
 
     with open_store(store, read_only=True) as opened:
         document = _document(opened)
-    if form is Form.json:
+    if form is Listing.json:
         print_json(document)
         return
     counts = document["counts"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,37 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stereogauge.cli import options, selected
-from stereogauge.cli.output import gathering, print_tables, say, upright, working
+from stereogauge.cli.output import print_tables, say, upright, working
 from stereogauge.errors import StereogaugeError
-from stereogauge.scores.scope import LEAST_COVERAGE, ONLY_SURE, Scope
+from stereogauge.scores.scope import ONLY_SURE, Scope
 
 if TYPE_CHECKING:
     from stereogauge.evaluation.error_density import ErrorDensity
-    from stereogauge.model import Dataset
     from stereogauge.protocol import Protocol
     from stereogauge.scores.cube import ScoreCube
     from stereogauge.store import Store
-
-
-def print_stored(
-    store: Store, dataset: Dataset, protocol: Protocol, algorithms: Sequence[str], form: options.Format
-) -> None:
-    """The scores of some algorithms on a dataset, over its scenes as the protocol says."""
-    from stereogauge.scores.column import columns_of
-    from stereogauge.tables.score_table import score_table
-
-    cube = store.cube(dataset=dataset.name, protocol=protocol.scoring_hash)
-    known = [name for name in algorithms if name in cube.algorithms]
-    if not known or not cube.columns:
-        return
-    wanted = {str(column) for column in columns_of(protocol.metrics, protocol.regions)}
-    columns = [place for place, column in enumerate(cube.columns) if str(column) in wanted]
-    shown = cube.select(algorithms=known).take(columns=columns).limited(LEAST_COVERAGE, None)
-    if shown.columns:
-        made = score_table(shown, protocol.aggregation, protocol.scene_weights)
-        if gathering():
-            made = replace(made, name=f"scores-{dataset.name}", title=f"Scores on {dataset.name}")
-        print_tables([upright(made, form)], form, boxed=False)
 
 
 class By(enum.StrEnum):

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stereogauge.cli import INTERRUPTED, options
-from stereogauge.cli.evaluate import executor_of
 from stereogauge.cli.output import print_tables, progress, say
+from stereogauge.cli.running import executor_of
 from stereogauge.errors import MissingDependency
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def command(
         result = run_prepared(prepared, store=store, name=name, executor=executor, progress=progress("trials"))
         finished = True
     except KeyboardInterrupt:
-        say("interrupted; every finished trial is stored, and the same command goes on from there")
+        say("interrupted; every finished trial is stored, and the same command continues from there")
         raise typer.Exit(INTERRUPTED) from None
     finally:
         executor.shutdown(wait=True, cancel_futures=not finished)

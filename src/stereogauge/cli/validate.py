@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.datasets import Form, Format
+from stereogauge.cli.options import Listing, ListingFormat
 from stereogauge.cli.output import console, print_json, print_tables, say
 
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ def command(
         typer.Option("--dataset", "-d", help="What the results are for: NAME, NAME:ROOT or NAME:VARIANT:ROOT."),
     ] = None,
     scene: Annotated[str | None, typer.Option(help="The scene that a single map is of.")] = None,
-    form: Format = Form.table,
+    form: ListingFormat = Listing.table,
 ) -> None:
     """Check a map, a results folder or a zip: missing scenes, wrong sizes, signs, scales, swapped views, damaged files.
 
-    Exit code 0: nothing to mend; 1: something was found; 2: the input itself is wrong.
+    Exit code 0: nothing to fix; 1: something was found; 2: the input itself is wrong.
     """
     from stereogauge.datasets import validation
     from stereogauge.datasets.declaration import open_dataset
@@ -85,8 +85,8 @@ def _single_map(path: Path, data: Dataset, scene: str | None, files: options.Fil
     return Validation(str(path), data.name, (), 1, tuple(check_map(file, data[chosen])))
 
 
-def _print(result: Validation, form: Form, seen: FileReport | None = None) -> None:
-    if form is Form.json:
+def _print(result: Validation, form: Listing, seen: FileReport | None = None) -> None:
+    if form is Listing.json:
         print_json(result.to_dict() | ({} if seen is None else {"report": asdict(seen)}))
         return
     if seen is not None:
@@ -101,7 +101,7 @@ def _print(result: Validation, form: Form, seen: FileReport | None = None) -> No
         print_tables([table("findings", "", shown, [[words(row[key]) for key in shown] for row in as_rows(result)])])
     problems = sum(finding.severity == "problem" for finding in result.findings)
     algorithms = f" of {len(result.algorithms)} algorithm(s)" if result.algorithms else ""
-    say(f"{result.maps} map(s){algorithms} checked: " + (f"{problems} problem(s)." if problems else "nothing to mend."))
+    say(f"{result.maps} map(s){algorithms} checked: " + (f"{problems} problem(s)." if problems else "nothing to fix."))
 
 
 @contextmanager

@@ -1,8 +1,8 @@
-"""What `stereogauge confidence` judges: scenes with a matcher's measures, or maps from files."""
+"""What `stereogauge confidence` judges (a matcher's measures, or maps from files) and writes into its folder."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stereogauge.cli import options
 from stereogauge.cli.output import say
-from stereogauge.confidence_measures.declaration import confidence_measure
+from stereogauge.confidence_measures.declaration import confidence_measure, confidence_measures, measure_label
 from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.confidence_measures.learned import Trees
 from stereogauge.confidence_measures.paper import PAPER
@@ -27,6 +27,10 @@ from stereogauge.matching.run import value_text
 from stereogauge.model import DisparityMap, Scene
 
 if TYPE_CHECKING:
+    from stereogauge.confidence_measures.evaluation import SceneCurves
+    from stereogauge.confidence_measures.sparsification import ErrorKind
+    from stereogauge.figures.chart import Chart
+    from stereogauge.figures.confidence import Kind
     from stereogauge.model import Better, ConfidenceKind
 
 MEANINGS: dict[str, tuple[Better, ConfidenceKind]] = {
@@ -35,6 +39,7 @@ MEANINGS: dict[str, tuple[Better, ConfidenceKind]] = {
     "sigma": ("lower", "sigma"),
     "probability": ("higher", "probability"),
 }
+CURVES: tuple[Kind, ...] = ("counts", "rates", "normalised")
 NO_EFFECT = frozenset({"keep", "memory_limit", "threads"})
 """Parameters of matchers that change no map."""
 WRITTEN = "NAME=FILE:higher, NAME=FILE:lower, NAME=FILE:sigma or NAME=FILE:probability"
@@ -53,7 +58,7 @@ class Decoding(NamedTuple):
 
 
 class NamedMap(NamedTuple):
-    """A confidence map from a file; {scene} in the path stands for the scene's id."""
+    """A confidence map from a file; {scene} in the path is the scene's id."""
 
     name: str
     path: str
@@ -173,7 +178,7 @@ def _origin(one: NamedMap) -> list[Any]:
 def file_run(
     scene: Scene, disparity: str, maps: Sequence[NamedMap], decoding: Decoding, threshold: float, domain: str
 ) -> SceneRun:
-    """A scene whose disparity and confidence maps come from files; {scene} in a path stands for the scene's id."""
+    """A scene whose disparity and confidence maps come from files; {scene} in a path is the scene's id."""
     estimate = DisparityFile(_path_of(disparity, scene.id), *decoding).read()
     sources = {one.name: one.source(scene.id) for one in maps}
     found = {name: source.read() for name, source in sources.items()}
@@ -224,3 +229,67 @@ def _title(path: str) -> str:
     """What the maps are called: their file, or the folder of a file for every scene."""
     file = Path(path)
     return file.stem if "{scene}" not in file.stem else file.parent.name or "maps"
+
+
+def write_files(
+    folder: Path, runs: Sequence[SceneRun], curves: Sequence[SceneCurves], judged: Judged, kinds: Sequence[ErrorKind]
+) -> int:
+    """The curves as CSV, sparsification figures of all scenes (and pooled), a picture of every map, and the maps.
+
+    The maps lie in `results/MATCHER` as a results folder that `stereogauge evaluate` reads. Returns how many files.
+    """
+    from stereogauge.confidence_measures.evaluation import curve_rows, pooled_curves
+    from stereogauge.confidence_measures.files import file_stem, write_maps
+    from stereogauge.figures.confidence import confidence_picture, reliability_data, sparsification_data
+    from stereogauge.figures.pictures import save_picture
+    from stereogauge.tables.table import of_records
+    from stereogauge.tables.text import csv_table
+
+    facts = judged.facts(runs)
+    labels = {name: measure_label(name) for run in runs for name in run.maps}
+    shown = [*curves, pooled_curves(curves)] if len(curves) > 1 else list(curves)
+    caption = (
+        f"{facts}; bad = error above {runs[0].threshold:g} px; the grey bar marks the share of good pixels; "
+        "ties in expectation."
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "curves.csv").write_text(csv_table(of_records("curves", curve_rows(shown))), encoding="utf-8")
+    drawn = {
+        f"sparsification-{kind}": sparsification_data(
+            shown, kind, labels=labels, caption=caption, title=f"Sparsification, {kind}"
+        )
+        for kind in CURVES
+    }
+    drawn |= {f"sparsification-{file_stem(str(kind))}": _by_error(runs, kind, labels, facts) for kind in kinds}
+    reliabilities = [(run.scene, name, one) for run in runs for name, of in run.reliabilities().items() for one in of]
+    if reliabilities:
+        drawn["reliability"] = reliability_data(reliabilities, caption=facts)
+    for name, data in drawn.items():
+        for suffix in ("png", "svg", "csv"):
+            data.save(folder / f"{name}.{suffix}")
+    count = 1 + 3 * len(drawn)
+    for run in runs:
+        for name, values in run.maps.items():
+            declared = confidence_measures().get(name.partition("@")[0])
+            picture = confidence_picture(labels[name], values, None, "" if declared is None else declared.formula)
+            save_picture(folder / run.scene / f"{file_stem(name)}.png", picture, subtitle=run.scene)
+            count += 1
+        count += write_maps(folder / "results" / file_stem(judged.title), run.scene, run.result.raw, run.maps)
+    return count
+
+
+def _by_error(runs: Sequence[SceneRun], kind: ErrorKind, labels: Mapping[str, str], facts: str) -> Chart:
+    from stereogauge.confidence_measures.error_curves import sparsify_by
+    from stereogauge.figures.confidence import error_data
+
+    shown = [run for run in runs if kind.rule != "bad-z" or (run.calibration is not None and run.calibration.metric)]
+    curves = {
+        run.scene: {
+            name: sparsify_by(
+                kind, values, run.result.raw, run.gt, run.domain, calibration=run.calibration, missing="excluded"
+            )
+            for name, values in run.maps.items()
+        }
+        for run in shown
+    }
+    return error_data(curves, kind, labels=labels, caption=f"{facts}; {kind.words}; estimated pixels only.")
