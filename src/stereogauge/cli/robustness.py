@@ -157,12 +157,12 @@ def _described(pairs: Any) -> str:
 
 def _results(request: Request, whole: Dataset, scenes: Dataset) -> tuple[list[ResultSet], bool]:
     """Maps from folders and from matchers, and whether a matcher failed."""
+    from stereogauge.evaluation.evaluate import check_names
     from stereogauge.evaluation.fingerprints import ContentHashes
-    from stereogauge.evaluation.plan import check_names
 
     found: list[ResultSet] = list(found_results(request, whole))
     if not request.matchers:
-        check_names(found, whole)
+        check_names(found, whole.ids)
         return found, False
     workers = Workers(request)
     stopped = True
@@ -173,7 +173,7 @@ def _results(request: Request, whole: Dataset, scenes: Dataset) -> tuple[list[Re
         workers.end(at_once=stopped)
     for algorithm, scene, reason, _ in made.failures:
         say(f"failed: {algorithm} on {scene}: {reason}")
-    check_names([*found, *made.results], whole)
+    check_names([*found, *made.results], whole.ids)
     return [*found, *made.results], bool(made.failures)
 
 

@@ -295,7 +295,8 @@ def evaluate(
     of_confidence = [column for column in wanted if "confidence" in column.declared.metric.needs]
     further = every_confidence(results) if of_confidence else []
     judged = [*((result, wanted) for result in results), *((result, of_confidence) for result in further)]
-    _check_names([*results, *further], several, wanted)
+    check_names([*results, *further], [scene.id for scene in several])
+    _check_regions(several, wanted)
     scores: list[Score] = []
     sizes: dict[tuple[str, str], float] = {}
     objects: dict[tuple[str, str, str], SceneObject] = {}
@@ -379,19 +380,23 @@ def _chosen(scenes: Sequence[Scene], protocol: Protocol) -> list[Scene]:
     return [by_id[name] for name in protocol.selected(list(by_id))]
 
 
-def _check_names(results: Sequence[ResultSet], scenes: Sequence[Scene], wanted: Sequence[Column]) -> None:
-    """Misspelt scenes and regions are errors before anything is computed."""
-    ids = {scene.id for scene in scenes}
+def check_names(results: Sequence[ResultSet], scenes: Sequence[str]) -> None:
+    """Refuse two results of one name, and maps of scenes that are not among `scenes`."""
+    names = [result.name for result in results]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise StereogaugeError(f"Several results have the algorithm name {twice[0]!r}; rename one of them.")
     for result in results:
         for name in result.maps:
-            if name not in ids:
-                raise unknown_name(f"scene in the results of {result.name!r}", name, ids)
+            if name not in scenes:
+                raise unknown_name(f"scene in the results of {result.name!r}", name, scenes)
+
+
+def _check_regions(scenes: Sequence[Scene], wanted: Sequence[Column]) -> None:
+    """Refuse misspelt regions before anything is computed."""
     masks = [mask for scene in scenes for mask in scene.masks]
     for region in dict.fromkeys(column.region for column in wanted if column.region != WHOLE_SCENE):
         check_region(region, masks)
-    names = [result.name for result in results]
-    if len(set(names)) != len(names):
-        raise StereogaugeError(f"Several results have the same algorithm name: {', '.join(sorted(names))}; rename one.")
 
 
 def picture(

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from stereogauge.confidence_measures.files import ConfidenceSource, every_confidence
-from stereogauge.errors import StereogaugeError, unknown_name
+from stereogauge.errors import StereogaugeError
+from stereogauge.evaluation.evaluate import check_names
 from stereogauge.evaluation.fingerprints import ContentHashes, fingerprint, scene_contents
 from stereogauge.evaluation.worker import CellGroup, PlannedCell
 from stereogauge.metrics.measurement import Fact
@@ -83,7 +84,7 @@ def make_plan(
     stop the others.
     """
     sets = tuple(results)
-    check_names([*sets, *every_confidence(sets)], dataset)
+    check_names([*sets, *every_confidence(sets)], dataset.ids)
     declared = declared_columns(protocol)
     wanted = {scene.id: columns_of_scene(declared, scene, dataset) for scene in dataset}
     hashes = hashes or ContentHashes(store)
@@ -142,18 +143,6 @@ def make_plan(
         gaps=tuple((result.name, scene.id) for result in sets for scene in dataset if scene.id not in result.maps),
         unreadable=tuple(unreadable),
     )
-
-
-def check_names(results: Sequence[ResultSet], dataset: Dataset) -> None:
-    """Refuse two results of one name, and maps of scenes that the dataset does not have."""
-    names = [result.name for result in results]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise StereogaugeError(f"Several results have the algorithm name {twice[0]!r}; rename one of them.")
-    for result in results:
-        for name in result.maps:
-            if name not in dataset:
-                raise unknown_name(f"scene in the results of {result.name!r}", name, dataset.ids)
 
 
 def _hashes(
