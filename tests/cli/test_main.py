@@ -93,7 +93,7 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None
     assert result.returncode == 2
     assert "Traceback" not in result.stderr
     assert str(tmp_path / "taken") in result.stderr.splitlines()[-1]
-    assert "a file stands where a folder is needed" in result.stderr
+    assert "this is a file, and a folder is needed" in result.stderr
 
 
 def test_an_impossible_port_is_refused(tmp_path: Path) -> None:
