@@ -107,7 +107,7 @@ def test_every_geometry_metric_declares_what_a_page_needs(family: str) -> None:
     assert declared.formula
     assert declared.source
     assert declared.description.endswith(".")
-    assert declared.picture is not None
+    assert declared.has_picture
     assert declared.pools
     assert declared.region is not None
     assert declared.range[0] == 0.0

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.display import Displayed
+from stereogauge.errors import NotApplicable
 from stereogauge.masks.geometry.sets import Positions
 from stereogauge.metrics.costs import percent, root_mean
 from stereogauge.metrics.measurement import Measurement
@@ -102,7 +103,11 @@ def on_scene(m: Measurement, region: str | None, **fields: Any) -> Picture:
     if region is None:
         known = m.regions.known
         return Picture(**fields, unknown=~known, missing=known & np.isnan(m.estimate))
-    return Picture(**fields, missing=m.mask(region) & np.isnan(m.estimate), backdrop=grey_image(m.scene))
+    try:
+        missing = m.mask(region) & np.isnan(m.estimate)
+    except NotApplicable:  # ground truth too sparse to find the set in: a picture without it
+        missing = np.zeros(m.scene.shape, np.bool_)
+    return Picture(**fields, missing=missing, backdrop=grey_image(m.scene))
 
 
 def layers(m: Measurement, region: str, title: str, named: list[tuple[Positions, str, str]]) -> Picture:
