@@ -141,7 +141,7 @@ def test_a_direction_that_is_none_is_refused(tmp_path: Path, capsys: pytest.Capt
     assert "confidence.better must be 'higher' or 'lower'" in capsys.readouterr().err
     (folder / "results" / "mine" / "results.toml").write_text("[confidence]\nbeter = 1\n", encoding="utf-8")
     assert evaluate(folder) == 2
-    assert "Did you mean 'better'?" in capsys.readouterr().err
+    assert "Did you mean 'confidence.better'?" in capsys.readouterr().err
 
 
 def test_the_picture_is_the_confidence_map(scene: sg.Scene, result: sg.ResultSet) -> None:
