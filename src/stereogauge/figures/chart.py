@@ -20,6 +20,8 @@ from typing import Any
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.palette import FAINT, INK, MUTED, Styles
 from stereogauge.paths import cache_folder
+from stereogauge.tables.table import of_records
+from stereogauge.tables.text import csv_table
 
 Spec = dict[str, Any]
 Row = Mapping[str, Any]
@@ -109,9 +111,6 @@ class Chart:
 
     def csv(self) -> str:
         """The rows behind the chart."""
-        from stereogauge.tables.table import of_records
-        from stereogauge.tables.text import csv_table
-
         return csv_table(of_records("rows", [plain(dict(row)) for row in self.rows]))
 
     def encoded(self, kind: str) -> bytes:

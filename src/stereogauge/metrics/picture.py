@@ -95,7 +95,8 @@ def heat(
     """Sizes from 0 to `limit`, or signed values from −`limit` to `limit`."""
     limits = (-limit if signed else 0.0, limit)
     kind: Kind = "diverging" if signed else "sequential"
-    return on_scene(m, region, title=title, values=values, kind=kind, unit=unit, limits=limits)
+    shown = values.astype(np.float32, copy=False)
+    return on_scene(m, region, title=title, values=shown, kind=kind, unit=unit, limits=limits)
 
 
 def on_scene(m: Measurement, region: str | None, **fields: Any) -> Picture:
