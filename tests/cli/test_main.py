@@ -111,7 +111,7 @@ def test_ctrl_c_says_what_it_leaves_behind(monkeypatch: pytest.MonkeyPatch, caps
 
     monkeypatch.setattr(registry, "metrics", stopped)
     assert exit_code("metrics") == 130
-    assert "interrupted; what was written stays" in capsys.readouterr().err
+    assert "interrupted; what was written is kept" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
-from stereogauge.cli.options import FILES, MEASURES, OUTPUT, SCENES, with_groups
-from stereogauge.cli.project import announced, read_project
 from stereogauge.errors import FileError, StereogaugeError
 from stereogauge.registry import PLUGIN_FILES, PluginWarning, plugin_place
 from stereogauge.version import VERSION
@@ -179,8 +176,12 @@ def _completed() -> list[str]:
 
 def _defaults(called: str | None, words: Sequence[str]) -> list[dict[str, Any]]:
     """What the project file says of the called command, once for each time that it is to run."""
-    project = None if called is None else read_project(tuple(COMMANDS))
-    if project is None or called is None:
+    if called is None:
+        return [{}]
+    from stereogauge.cli.project import read_project
+
+    project = read_project(tuple(COMMANDS))
+    if project is None:
         return [{}]
     return project.defaults(called, named=called == "evaluate" and called in words and _names_dataset(words))
 
@@ -217,12 +218,16 @@ def _application(called: str | None, defaults: Mapping[str, Any]) -> typer.Typer
                     part.callback = _stoppable(part.callback)
             app.add_typer(module.app, name=name, help=summary)
         else:
+            from stereogauge.cli.options import with_groups
+            from stereogauge.cli.project import announced
+
             app.command(name, cls=_grouped_help())(_stoppable(announced(with_groups(module.command), defaults, _say)))
     return app
 
 
 def _grouped_help() -> type[Any]:
     """A command whose help lists options under the headings of their groups."""
+    from typer.core import TyperCommand
 
     class Grouped(TyperCommand):
         def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -240,6 +245,8 @@ def _grouped_help() -> type[Any]:
 
 
 def _place(heading: str) -> int:
+    from stereogauge.cli.options import FILES, MEASURES, OUTPUT, SCENES
+
     order = ("Arguments", "Which scores", SCENES, FILES, MEASURES, "Options", OUTPUT)
     return order.index(heading) if heading in order else len(order)
 
