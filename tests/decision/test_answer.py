@@ -104,7 +104,7 @@ def test_what_is_not_measured_is_named_with_its_command(cube_of: Build) -> None:
     cube = cube_of(np.concatenate([lead(5, 10), lead(0.1, 0.2)], axis=2), ["bad@4:all", "d-fat:disc-background"])
     found = sg.answer(cube, profile="driver-assistance")
     assert found.measured_share == pytest.approx(0.3 + 0.25 * 2 / 5)
-    assert found.description.startswith("As the profile is meant, of which a part is not measured here: ")
+    assert found.description.startswith("Full profile (partly unmeasured here): ")
     missing = {one.term for one in found.not_measured}
     assert missing == set(load_profile("driver-assistance").weights) - {"bad@4", "d-fat"}
     command = found.not_measured[0].command

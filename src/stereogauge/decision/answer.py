@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 MOST_RIVALS = 3
 MANY_SCENES = 50
 """From here on the answer does not estimate how many more scenes would distinguish two algorithms."""
-PARTLY = "The profile in full; a part of it is not measured here:"
+PARTLY = "Full profile (partly unmeasured here):"
 
 
 class WeighedTerm(NamedTuple):
