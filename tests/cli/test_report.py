@@ -72,7 +72,7 @@ def test_values_only_where_they_are_sure_stand_with_their_coverage_and_no_order(
     assert names == {"scores.csv", "coverage.csv", "density-rms-all.csv"}
     assert (tmp_path / "figures" / "error-density.png").is_file()
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "Orders stand at equal density only" in page
+    assert "Algorithms are ordered at equal density only" in page
     assert "brings no confidence map" in page
 
 
