@@ -242,7 +242,7 @@ def test_a_random_deletion_leaves_left_out_scores_where_they_are(case: Case, pro
 def per_estimate(metric: Metric, statistic: Statistic) -> float:
     """The score, over the estimated pixels also where the metric divides by all of them."""
     value = metric.value_of(statistic)
-    if metric.missing == "left out" and metric.counts_missing("count"):
+    if metric.missing == "only in the count":
         return value / float(metric.coverage(statistic.count, statistic.missing, "count"))
     return value
 

@@ -3,7 +3,11 @@
 async function drawAll() {
   for (const place of document.querySelectorAll(".plot")) {
     const chart = JSON.parse(document.getElementById(place.dataset.figure).textContent);
-    await vegaEmbed(place, chart, { renderer: "svg", ast: true, actions: { export: true, source: false, compiled: false, editor: false } });
+    await vegaEmbed(place, chart, {
+      renderer: "svg",
+      ast: true,
+      actions: { export: true, source: false, compiled: false, editor: false },
+    });
   }
   document.body.dataset.ready = "true";
 }

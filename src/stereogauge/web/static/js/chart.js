@@ -55,7 +55,7 @@ function style() {
 function tipFor(element) {
   const tip = h("div", { class: "tip", hidden: true });
   element.append(tip);
-  return (handler, event, item, value) => {
+  return (_handler, event, _item, value) => {
     tip.hidden = value === null || value === undefined || value === "";
     if (tip.hidden) return;
     const lines = Object.entries(value).filter(([, text]) => text !== "" && text !== "null");

@@ -1,8 +1,8 @@
 // The selection panel: scenes, regions, metrics, algorithms, model and weights.
 
 import { isStatic } from "./api.js";
-import { shippedPart } from "./copy.js";
 import { badge } from "./chart.js";
+import { shippedPart } from "./copy.js";
 import { choose, field, h, put } from "./dom.js";
 import { defineColumn, defineModel, defineRegion } from "./popup.js";
 import {

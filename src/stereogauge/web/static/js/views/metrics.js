@@ -208,10 +208,10 @@ export function create(root, context) {
       scatterTable,
       behind(["scene", "algorithm", ...columns.map(labelled)], () => scores(answer, columns)),
     );
-    for (const [index, plot] of plots.entries()) drawPair(plot, answer, answer.scatter[index], plots.length);
+    for (const [index, plot] of plots.entries()) drawPair(plot, answer.scatter[index], plots.length);
   }
 
-  function drawPair(plot, answer, pair, count) {
+  function drawPair(plot, pair, count) {
     const open = (row) => {
       if (!row.algorithm) return;
       const algorithm = encodeURIComponent(row.algorithm);
