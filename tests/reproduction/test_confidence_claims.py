@@ -46,7 +46,7 @@ def test_every_claim_and_figure_says_where_it_is_read(teddy: Frame) -> None:
 def test_figures_of_the_paper_come_from_its_frames(teddy: Frame) -> None:
     frames = [teddy._replace(name=f"frame {number}") for number in (8, 43, 128)]
     plots = curve_figures(frames)
-    assert [len(set(plots[f"kitti-confidence-figure-{number}"].column("panel"))) for number in (2, 3)] == [1, 2]
+    assert [len(set(plots[f"kitti-confidence-figure-{number}"].column("place"))) for number in (2, 3)] == [1, 2]
     pictures = frame_pictures(frames)
     assert [row.heading for row in pictures.rows] == ["frame 8", "frame 43", "frame 128"]
     assert len(pictures.figure().axes) == 9

@@ -88,12 +88,20 @@ def curve_panels(
     columns: int = 3,
     number: str = ".4g",
 ) -> Chart:
-    """Curves over density, one panel per scene. Rows: panel, line, density (%), value, and what each line adds."""
+    """Curves over density, one panel per scene. Rows: panel (its title and place), line, density (%), value, and what
+    each line adds."""
     across = max(1, min(columns, len(found)))
     width = panel_width(across, PAGE if across > 1 else 0.65 * PAGE)
     rows = tuple(
-        {"panel": panel.title, "line": line.label, "density": float(density), "value": float(value), **line.about}
-        for panel in found
+        {
+            "panel": panel.title,
+            "place": place,
+            "line": line.label,
+            "density": float(density),
+            "value": float(value),
+            **line.about,
+        }
+        for place, panel in enumerate(found)
         for line in panel.lines
         for density, value in zip(line.densities, line.values, strict=True)
     )
@@ -111,7 +119,7 @@ def curve_panels(
         x = quantity("density", x_label, scale={"domain": [0, 100], "nice": False})
         y = quantity("value", y_title, scale=scale)
         told = hover("line", ("density", "density, %", ".0f"), ("value", y_label, number))
-        own = f"datum.panel === {quoted(panel.title)}"
+        own = f"datum.place === {place}"
         drawn = [
             rows_where(layer("line", {"x": x, "y": y, **series}), own),
             rows_where(layer("point", {"x": x, "y": y, "tooltip": told}, opacity=0, size=90), own),
