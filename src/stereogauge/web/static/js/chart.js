@@ -127,7 +127,7 @@ export const badge = (own) =>
 /**
  * Draw a chart into an element, in place of an earlier one; `label` describes it to those who do not see it.
  * `height` replaces the declared one, `named` adds the legend, `hidden` are series that are not drawn.
- * `onPoint(row)` is called for a click on a mark, `onHover(row)` when the pointer is over one, with null when it leaves.
+ * `onPoint(row)` is called for a click on a mark, `onHover(row)` when the pointer is over one, or with null.
  */
 export async function chart(element, declared, { label, height, named = false, hidden = [], onPoint, onHover } = {}) {
   const embed = await loadVega();
