@@ -143,7 +143,7 @@ export function create(root, context) {
       h(
         "span",
         { class: "hint" },
-        "colour = scene, shape = algorithm; click opens the scene; drag moves, Shift + wheel zooms, double click resets",
+        "colour: scene, shape: algorithm; a click opens it; drag moves, Shift + wheel zooms, double click resets",
       ),
     );
   }
