@@ -132,7 +132,8 @@ export const badge = (own) =>
 export async function chart(element, declared, { label, height, named = false, hidden = [], onPoint, onHover } = {}) {
   const embed = await loadVega();
   const spec = recoloured(declared);
-  spec.config = style();
+  // One label for the picture, and a table behind it, instead of a role for every mark.
+  spec.config = { ...style(), aria: false };
   delete spec.title;
   if (spec.autosize?.type === "fit-x") spec.width = element.clientWidth || 600;
   if (height) spec.height = height;
