@@ -132,8 +132,7 @@ export const badge = (own) =>
 export async function chart(element, declared, { label, height, named = false, hidden = [], onPoint, onHover } = {}) {
   const embed = await loadVega();
   const spec = recoloured(declared);
-  // One label for the picture, and a table behind it, instead of a role for every mark.
-  spec.config = { ...style(), aria: false };
+  spec.config = style();
   delete spec.title;
   if (spec.autosize?.type === "fit-x") spec.width = element.clientWidth || 600;
   if (height) spec.height = height;
@@ -151,6 +150,8 @@ export async function chart(element, declared, { label, height, named = false, h
   if (hidden.length) await view.signal("hidden", hidden).runAsync();
   const picture = place.querySelector("svg, canvas");
   for (const [name, value] of Object.entries({ role: "img", "aria-label": label })) picture.setAttribute(name, value);
+  // One label for the picture, and a table behind it, instead of a role for every mark.
+  for (const mark of picture.querySelectorAll("[role]")) mark.removeAttribute("role");
   picture.classList.add("figure");
   if (named) element.append(legend(view, spec.usermeta?.series));
   if (onPoint) {
