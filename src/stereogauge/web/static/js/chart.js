@@ -151,7 +151,7 @@ export async function chart(element, declared, { label, height, named = false, h
   const picture = place.querySelector("svg, canvas");
   for (const [name, value] of Object.entries({ role: "img", "aria-label": label })) picture.setAttribute(name, value);
   // One label for the picture, and a table behind it, instead of a role for every mark.
-  for (const mark of picture.querySelectorAll("[role]")) mark.removeAttribute("role");
+  for (const part of picture.children) part.setAttribute("aria-hidden", "true");
   picture.classList.add("figure");
   if (named) element.append(legend(view, spec.usermeta?.series));
   if (onPoint) {
