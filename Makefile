@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
+# Without byte code every process that a test starts would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo serve test test-all bench lint docs system clean fuzz audit wheels sanitize
 

@@ -5,6 +5,7 @@ Hatchling runs it for wheels and editable installs. As a script it builds into a
     python hatch_build.py                               # src/stereogauge/native
     python hatch_build.py FOLDER --target macos-aarch64
     python hatch_build.py FOLDER --sanitize             # with address and undefined-behaviour sanitizers
+    python hatch_build.py FOLDER --levels v3 --sources planes views   # a part of it
 
 The compiler is `CXX`, else the first of c++, g++ and clang++ that can compile the sources, else zig from the package
 ziglang, which hatchling installs into the temporary build environment. `STEREOGAUGE_TARGET` builds a wheel for another
@@ -24,6 +25,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -87,20 +89,31 @@ def system_compiler() -> tuple[str, ...]:
     chosen = shlex.split(os.environ.get("CXX", ""))
     candidates = [chosen] if chosen else [[name] for name in ("c++", "g++", "clang++") if shutil.which(name)]
     for command in candidates:
-        if "ziglang" in command or "zig" in Path(command[0]).name:
-            return tuple(command)
-        check = [*command, "-x", "c++", "-std=c++17", "-fsyntax-only", "-"]
-        if subprocess.run(check, input=PROBE, text=True, capture_output=True, check=False).returncode == 0:
+        if "ziglang" in command or "zig" in Path(command[0]).name or _compiles(command):
             return tuple(command)
     if chosen:
-        raise BuildError(f"CXX names {shlex.join(chosen)!r}, which cannot compile C++17 with vector extensions.")
+        raise BuildError(
+            f"CXX names {shlex.join(chosen)!r}, which cannot compile C++17 with vector extensions; name another "
+            "compiler, or none: then the first one on the path that can is used."
+        )
     return ()
+
+
+def _compiles(command: list[str]) -> bool:
+    """Whether a compiler exists and knows what the sources need."""
+    words = [*command, "-x", "c++", "-std=c++17", "-fsyntax-only", "-"]
+    try:
+        return subprocess.run(words, input=PROBE, text=True, capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
 
 
 class Build:
     """One library: compiler, flags and levels for a target."""
 
-    def __init__(self, target: str = "", *, sanitize: bool = False) -> None:
+    def __init__(
+        self, target: str = "", *, sanitize: bool = False, levels: Sequence[str] = (), sources: Sequence[str] = ()
+    ) -> None:
         self.target = target or this_machine()
         if self.target not in TARGETS:
             raise BuildError(f"There is no native library for {self.target}; there is one for {', '.join(TARGETS)}.")
@@ -111,6 +124,9 @@ class Build:
             raise BuildError(NO_COMPILER)
         self.zig = any("zig" in part for part in self.compiler)
         self.sanitize = sanitize
+        self.levels = {name: march for name, march in LEVELS[self.machine].items() if name in (levels or [name])}
+        found = {path.stem: path for path in sorted(SOURCES.glob("*.cpp"))}
+        self.sources = [found[name] for name in ({*sources, "level"} if sources else found)]
         self.name = NAMES[self.system]
         self.tag = TARGETS[self.target][1] if self.zig else sysconfig.get_platform().replace("-", "_").replace(".", "_")
 
@@ -137,6 +153,8 @@ class Build:
         """The object of a source for a level; one that was made of the same text and flags before is used again."""
         flags = [flag for flag in FLAGS if not (self.sanitize and flag == "-O3")]
         flags += [*self.level_flags(march), f"-DSG_LEVEL={level}"]
+        if source.stem == "level":
+            flags.append(f'-DSG_LEVELS="{" ".join(self.levels)}"')
         text = b"".join(part.read_bytes() for part in (source, *sorted(SOURCES.glob("*.h"))))
         key = hashlib.sha256(repr((self.command(), flags, _version(tuple(self.compiler)))).encode() + text).hexdigest()
         made = OBJECTS / f"{source.stem}-{level}-{key[:24]}.o"
@@ -149,10 +167,9 @@ class Build:
 
     def into(self, folder: Path) -> Path:
         """Write the library into a folder; returns its path."""
-        levels = LEVELS[self.machine]
-        work = [(source, *item) for source in sorted(SOURCES.glob("*.cpp")) for item in levels.items()]
+        work = [(source, *item) for source in self.sources for item in self.levels.items()]
         # Only one level of what chooses among them.
-        work = [item for item in work if item[0].stem != "level" or item[1] == next(iter(levels))]
+        work = [item for item in work if item[0].stem != "level" or item[1] == next(iter(self.levels))]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             objects = list(pool.map(lambda item: str(self.compile(*item)), work))
         folder.mkdir(parents=True, exist_ok=True)
@@ -205,9 +222,12 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", type=Path, default=SOURCES, help="where the library goes")
     parser.add_argument("--target", default="", choices=["", *TARGETS], help="another platform, built with zig")
     parser.add_argument("--sanitize", action="store_true", help="with address and undefined-behaviour sanitizers")
+    parser.add_argument("--levels", nargs="+", default=[], help="only these processor levels")
+    parser.add_argument("--sources", nargs="+", default=[], help="only the kernels of these sources")
     options = parser.parse_args()
+    part = {"sanitize": options.sanitize, "levels": options.levels, "sources": options.sources}
     try:
-        print(Build(options.target, sanitize=options.sanitize).into(options.folder))  # noqa: T201 – a script
+        print(Build(options.target, **part).into(options.folder))  # noqa: T201 – a script
     except BuildError as error:
         raise SystemExit(str(error)) from None
 

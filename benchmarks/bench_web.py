@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
@@ -21,7 +21,7 @@ from stereogauge.model import Scene
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.store.listing import StoredAlgorithm
-from stereogauge.web.source import Maps, ProtocolRecord, StoreSource
+from stereogauge.web.source import Maps, ProtocolRecord, ScenePlace, StoreSource
 
 ALGORITHMS, SCENES = 100, 200
 METRICS = ("bad@0.5", "bad@1", "bad@2", "bad@4", "mae", "rms", "mse", "mre", "sze", "invalid", "density", "bias",
@@ -63,19 +63,19 @@ class CubeSource(StoreSource):
     def protocols(self) -> tuple[ProtocolRecord, ...]:
         return (ProtocolRecord("benchmark", "benchmark", None),)
 
-    def cube(self, key: str) -> ScoreCube:
+    def cube(self, key: str, dataset: str | None = None) -> ScoreCube:
         return self._cube
 
     def algorithms(self) -> tuple[StoredAlgorithm, ...]:
         return tuple(StoredAlgorithm(name, "", "", "", {}, 0.0, None) for name in self._cube.algorithms)
 
-    def scene(self, name: str) -> Scene:
-        return Scene(name)
+    def scene(self, place: ScenePlace) -> Scene:
+        return Scene(place.scene)
 
-    def maps(self, algorithm: str, scene: str) -> Maps:
+    def maps(self, algorithm: str, place: ScenePlace) -> Maps:
         return Maps()
 
-    def with_confidence(self, algorithm: str, scenes: Iterable[str]) -> list[str]:
+    def with_confidence(self, algorithm: str, places: Mapping[str, ScenePlace]) -> list[str]:
         return []
 
 

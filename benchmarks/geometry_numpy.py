@@ -36,6 +36,7 @@ class Sets:
     structures: Array
     surround: Array
     surround_label: Array
+    surround_column: Array
     extrapolated_structure: Array
 
 
@@ -113,6 +114,13 @@ def bands(filled: Array, scaled: Any, median: int) -> tuple[Array, Array, Array,
     smoothed = np.where(jump, 0, ndimage.median_filter(labels, size=median, mode="nearest"))
     for sign in (1, -1):
         _adopt(own[sign], beyond[sign], (smoothed == sign) & ~own[sign], median // 2)
+    values = filled[jump]
+    near = first[1][1] - values < values - first[-1][1]
+    for sign in (1, -1):
+        rim = np.zeros(shape, bool)
+        rim[jump] = separates & (near == (sign == 1))
+        beyond[sign][jump] = first[-sign][1]
+        smoothed = np.where(rim & ndimage.maximum_filter((smoothed == sign) & ~jump, median), sign, smoothed)
     foreground, background = smoothed == 1, smoothed == -1
     return jump, foreground, background, np.where(background, beyond[-1], beyond[1])
 
@@ -148,6 +156,19 @@ def thin_runs(filled: Array, rise: float, widest: int) -> Array:
         lowest = np.where(alive, np.minimum(lowest, value), lowest)
         alive &= lowest > left + rise / 2
     return fine
+
+
+def thin_structures(filled: Array, known: Array, scaled: Any, parameters: Any) -> Array:
+    """Thin runs, and wider ones of structures that are thin on most of their rows."""
+    widths = scaled.fine_width, round(parameters.fine_widening * scaled.fine_width)
+    thin, wide = (thin_runs(filled, scaled.fine_gradient, width) & known for width in widths)
+    labels, number = ndimage.label(wide, EIGHT)
+    rows = [
+        np.bincount(labels[mask & ~np.pad(mask, ((0, 0), (1, 0)))[:, :-1]], minlength=number + 1)
+        for mask in (thin, wide)
+    ]
+    mostly = rows[0] >= parameters.fine_thin_share * rows[1]
+    return _large_parts(thin | (wide & mostly[labels]), parameters.fine_share * filled.size)
 
 
 def beside(filled: Array, fine: Array, reach: int, least_gap: float) -> tuple[Array, Array]:
@@ -187,8 +208,8 @@ def value_step(truth: Array) -> float:
     return float(step) if 1 / 64 <= step <= 1 and np.abs(whole - whole.round()).max() < 0.01 else 0.0
 
 
-def _fit(filled: Array, mask: Array) -> tuple[Array, float, float]:
-    """The least-squares plane of a mask, its residual, and the part of that which a quadratic explains."""
+def _fit(filled: Array, mask: Array) -> tuple[Array, float, float, Any]:
+    """The least-squares plane of a mask, its residual, the part of that which a quadratic explains, and that one."""
     y, x = (part.astype(float) for part in np.nonzero(mask))
     d = filled[mask].astype(float)
     u, v = (x - x.mean()) / max(mask.shape), (y - y.mean()) / max(mask.shape)
@@ -199,16 +220,25 @@ def _fit(filled: Array, mask: Array) -> tuple[Array, float, float]:
     variance, rest = np.mean((d - flat @ plane) ** 2), np.mean((d - terms @ curved) ** 2)
     a, b = plane[1] / max(mask.shape), plane[2] / max(mask.shape)
     found = np.array([a, b, plane[0] - a * x.mean() - b * y.mean()])
-    return found, float(np.sqrt(variance)), float(np.sqrt(max(variance - rest, 0.0)))
+
+    def curve(rows: Array, columns: Array) -> Array:
+        p, q = (columns - x.mean()) / max(mask.shape), (rows - y.mean()) / max(mask.shape)
+        return np.column_stack([np.ones(p.size), p, q, p * p, p * q, q * q]) @ curved
+
+    return found, float(np.sqrt(variance)), float(np.sqrt(max(variance - rest, 0.0))), curve
 
 
-def _planar(filled: Array, mask: Array, tolerance: float, least: float) -> Array | None:
+def _planar(filled: Array, mask: Array, tolerance: float, least: float, flat: Array) -> Array | None:
     if mask.sum() < least:
         return None
-    plane, residual, quadratic = _fit(filled, mask)
+    plane, residual, quadratic, curve = _fit(filled, mask)
     rest = np.sqrt(max(residual**2 - quadratic**2, 0.0))
     structured = quadratic > max(0.4 * tolerance, rest) or quadratic > max(0.1 * tolerance, 3 * rest)
-    return plane if residual <= 0.75 * tolerance and not structured else None
+    if residual <= 0.75 * tolerance and not structured:
+        return plane
+    rim = ndimage.binary_dilation(mask, np.ones((5, 5), bool)) & ~mask
+    continued = (np.abs(curve(*np.nonzero(rim)) - filled[rim]) <= tolerance) & flat[rim]
+    return plane if residual <= 0.5 * tolerance and (not rim.any() or continued.mean() < 0.25) else None
 
 
 def _off(filled: Array, plane: Array) -> Array:
@@ -226,7 +256,7 @@ def _parts(filled: Array, core: Array, plane: Array, flat: Array, tolerance: flo
     for part in np.flatnonzero(
         (pixels >= least_part) & ((inliers >= least_part / 4) | (residual <= 0.6 * tolerance)) & (index > 0)
     ):
-        chosen[part] = _planar(filled, labels == part, tolerance, 3) is not None
+        chosen[part] = _planar(filled, labels == part, tolerance, 3, flat) is not None
     chosen[0] = False
     return chosen[labels]
 
@@ -276,7 +306,7 @@ def planes(filled: Array, known: Array, resolution: float, step: float, paramete
             remaining &= ~core
             for _ in range(2):
                 mask = _parts(small, core, plane, flat, tolerance, least_part)
-                plane = _planar(small, mask, tolerance, least)
+                plane = _planar(small, mask, tolerance, least, flat)
                 if plane is None:
                     break
             if plane is None:
@@ -289,12 +319,12 @@ def planes(filled: Array, known: Array, resolution: float, step: float, paramete
                 lost = mine >= theirs
                 lost[0] = False
                 mask = mask & ~lost[both]
-            plane = _planar(small, mask, tolerance, least)
+            plane = _planar(small, mask, tolerance, least, flat)
             if plane is not None:
                 found.append(plane)
                 labels[mask] = len(found)
     masks = [labels == k for k in range(1, len(found) + 1)]
-    pairs = [(p, m) for m in masks if (p := _planar(small, m, tolerance, least)) is not None]
+    pairs = [(p, m) for m in masks if (p := _planar(small, m, tolerance, least, flat)) is not None]
     pairs = _merge(small, pairs, tolerance)
     labels[:] = 0
     for k, (_, mask) in enumerate(pairs, 1):
@@ -327,7 +357,7 @@ def _merge(filled: Array, pairs: list[tuple[Array, Array]], tolerance: float) ->
             if np.degrees(np.arcsin(min(np.linalg.norm(np.cross(*normals)), 1.0))) >= 2 or not (reach & other).any():
                 continue
             union = one | other
-            plane, _, _ = _fit(filled, union)
+            plane = _fit(filled, union)[0]
             if np.mean(_off(filled, plane)[union] <= 2 * tolerance) >= 0.95:
                 rest = [pair for k, pair in enumerate(pairs) if k not in (i, j)]
                 return _merge(filled, [*rest[:i], (plane, union), *rest[i:]], tolerance)
@@ -376,15 +406,25 @@ def geometry_sets(truth: Array, base: Array, resolution: float, parameters: Any)
     jump, foreground, background, beyond = bands(filled, scaled, parameters.band_median)
     edge = jump | foreground | background
     along_x, along_y = gradient(filled)
-    fine = _large_parts(
-        thin_runs(filled, scaled.fine_gradient, scaled.fine_width) & known, parameters.fine_share * truth.size
-    )
-    structures = ndimage.label(fine & base, EIGHT)[0]
-    surround, column = beside(filled, fine, scaled.fine_surround, scaled.fine_gradient)
-    plane_labels, coefficients = planes(filled, known, resolution, value_step(truth), parameters)
-    planar = (plane_labels > 0) & base
-    angles = _angles(truth, planar, plane_labels, coefficients)
-    planar[planar] = angles <= parameters.plane_angle
+    fine = thin_structures(filled, known, scaled, parameters)
+    left = _large_parts(fine & base, parameters.fine_found_share * parameters.fine_share * truth.size)
+    structures = ndimage.label(left, EIGHT)[0]
+    surround, rim = beside(filled, fine, scaled.fine_surround, scaled.fine_gradient)
+    column = rim.copy()
+    for y, x in zip(*np.nonzero(surround & base), strict=True):
+        towards = 1 if rim[y, x] > x else -1
+        at = rim[y, x]
+        while 0 <= at < truth.shape[1] and fine[y, at] and not left[y, at]:
+            at += towards
+        column[y, x] = at
+        surround[y, x] = 0 <= at < truth.shape[1] and left[y, at]
+    column = np.clip(column, 0, truth.shape[1] - 1)
+    step = value_step(truth)
+    plane_labels, coefficients = planes(filled, known, resolution, step, parameters)
+    planar = (plane_labels > 0) & base & ~edge
+    for k, plane in enumerate(coefficients, 1):
+        off = known & (_off(filled, plane) > 2 * (scaled.plane_tolerance + step / 2))
+        planar &= (plane_labels != k) | ~ndimage.maximum_filter(off, 5)
     return Sets(
         discontinuity=jump & base,
         foreground=foreground & base,
@@ -400,7 +440,8 @@ def geometry_sets(truth: Array, base: Array, resolution: float, parameters: Any)
         structures=structures,
         surround=surround & base,
         surround_label=np.take_along_axis(structures, column, axis=1),
-        extrapolated_structure=np.take_along_axis(filled, column, axis=1),
+        surround_column=column,
+        extrapolated_structure=np.take_along_axis(filled, rim, axis=1),
     )
 
 
@@ -444,17 +485,14 @@ def laplacian(values: Array) -> Array:
 
 
 def metrics(estimate: Array, truth: Array, sets: Sets, resolution: float, parameters: Any) -> dict[str, float]:
-    """The nine metrics (and f-missing) of one estimate."""
+    """The nine metrics, f-missing and f-thin of one estimate."""
     scaled = parameters.at(resolution)
     scores: dict[str, float] = {}
     error = np.abs(estimate - truth)
     found = (sets.structures > 0) & (error <= scaled.fine_tolerance + 1e-6)
-    kept = np.bincount(sets.structures[found], minlength=sets.structures.max() + 1) > 0
-    kept[0] = kept.any()
     for name, mask, beyond in (
         ("d-fat", sets.background, sets.extrapolated_foreground),
         ("d-thin", sets.foreground, sets.extrapolated_background),
-        ("f-fat", sets.surround & kept[sets.surround_label], sets.extrapolated_structure),
     ):
         estimated = mask & np.isfinite(estimate)
         scores[name] = (error > np.abs(estimate - beyond))[estimated].mean() if estimated.any() else np.nan
@@ -477,18 +515,37 @@ def metrics(estimate: Array, truth: Array, sets: Sets, resolution: float, parame
     distance = ndimage.distance_transform_edt(~found) if found.any() else np.full(truth.shape, diagonal)
     number = sets.structures.max()
     scores["f-por"] = np.log1p(distance[fine & ~found]).sum() / fine.sum() if number else np.nan
-    fragments, _ = ndimage.label(found, EIGHT)
-    pairs = np.unique(np.stack([sets.structures[found], fragments[found]]), axis=1)
-    parts = np.bincount(pairs[0], minlength=number + 1)[1:]
-    lost = fine & ~np.isfinite(estimate) & ~ndimage.binary_dilation(found, EIGHT)
-    top, left = (axis.min() if axis.size else 0 for axis in np.nonzero(fine))
-    hidden = np.zeros(number)
+    share = parameters.fine_found_share
+    costs, lost_rows = [], np.zeros(truth.shape, bool)
     for structure in range(1, number + 1):
-        y, x = np.nonzero(lost & (sets.structures == structure))
-        hidden[structure - 1] = len(set(zip((y - top) // 2, (x - left) // 2, strict=True)))
-    scores["f-frag"] = _mean(np.where(parts == 0, 1.0, 1 - 1 / np.maximum(parts + hidden, 1)))
-    scores["f-missing"] = _mean(parts == 0)
+        own = sets.structures == structure
+        lost = (found & own).sum() < share * own.sum()
+        costs.append(1.0 if lost else 1 - 1 / _parts_found(own, found, share))
+        for row in np.flatnonzero(own.any(axis=1)):
+            runs, count = ndimage.label(own[row])
+            for run in range(1, count + 1):
+                if lost or found[row, runs == run].mean() < share:
+                    lost_rows[row, runs == run] = True
+    scores["f-frag"] = _mean(np.array(costs, float))
+    scores["f-missing"] = _mean(np.array(costs, float) == 1.0)
+    behind = ~np.isfinite(estimate) | (truth - estimate > scaled.fine_tolerance + 1e-6)
+    scores["f-thin"] = _mean(behind[fine])
+    beside_lost = (sets.surround_label > 0) & np.take_along_axis(lost_rows, sets.surround_column, axis=1)
+    fat = beside_lost | ~np.isfinite(estimate) | (error > np.abs(estimate - sets.extrapolated_structure))
+    scores["f-fat"] = _mean(fat[sets.surround])
     return {name: float(value) for name, value in scores.items()}
+
+
+def _parts_found(own: Array, found: Array, share: float) -> int:
+    """Substantial parts of one structure, and those that may be hidden in what is lost."""
+    least = share * own.sum() - 1e-6
+    labels, _ = ndimage.label(found & own, EIGHT)
+    sizes = np.bincount(labels.ravel())
+    large = sizes >= least
+    large[0] = False
+    pieces, _ = ndimage.label(own & ~large[labels], EIGHT)
+    hidden = np.bincount(pieces.ravel())[1:] // least
+    return max(1, int(large.sum() + hidden.sum()))
 
 
 def _mean(values: Array) -> float:

@@ -24,8 +24,8 @@ from benchmarks.machine import ROOT, describe
 from benchmarks.report import LIMIT, Missing, Report, Row, amount_text
 from benchmarks.scaling_figure import data_table, panels, scaling_chart, scaling_table
 from benchmarks.schema import SCHEMA
+from stereogauge.tables.formats import csv_table, markdown_table
 from stereogauge.tables.table import Cell, Table, table, words
-from stereogauge.tables.text import csv_table, markdown_table
 from stereogauge.text import number_text
 
 PAGE = ROOT / "docs" / "performance.md"

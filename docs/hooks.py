@@ -19,7 +19,13 @@ NAVIGATION = {
         "guide/concepts.md",
         "guide/first-evaluation.md",
         "guide/own-data.md",
+        "guide/answer.md",
         "guide/choosing.md",
+        "guide/networks.md",
+        "guide/training.md",
+        "guide/notebook.md",
+        "guide/elsewhere.md",
+        "guide/gate.md",
         "guide/hosting.md",
         "guide/cluster.md",
         "guide/extending.md",
@@ -46,21 +52,20 @@ BETTER = {"lower": "lower is better", "higher": "higher is better", "zero": "nea
 
 
 def on_config(config: Any) -> Any:
-    """The navigation: every named page that exists, then the decisions."""
-    sections = [{title: [page for page in pages if _exists(page)]} for title, pages in NAVIGATION.items()]
+    """The navigation: every named page, then the decisions."""
+    sections = [{title: list(pages)} for title, pages in NAVIGATION.items()]
     decisions = sorted(path.relative_to(DOCS).as_posix() for path in (DOCS / "decisions").glob("*.md"))
     config.nav = ["index.md", *sections, {"Decisions": decisions}]
     return config
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the generated page."""
+    """Replace the page that names the commands by the generated one."""
+    written = files.get_file_from_path(GENERATED)
+    if written is not None:
+        files.remove(written)
     files.append(File.generated(config, GENERATED, content=catalogue()))
     return files
-
-
-def _exists(page: str) -> bool:
-    return page == GENERATED or (DOCS / page).is_file()
 
 
 def catalogue() -> str:

@@ -9,15 +9,15 @@ if [ -z "$data" ] || [ ! -d "$data" ]; then
     exit 0
 fi
 manifests=$(dirname "$0")/../docs/manifests
-geometry=bad@1,bad@2,bad@4,rms,sze,d-fat,d-thin,d-fuz-rel,p-bump,p-bump-rel,p-off,p-mis,f-missing,f-por,f-frag,f-fat,seconds
+geometry=bad@1,bad@2,bad@4,rms,sze,d-fat,d-thin,d-fuz-rel,p-bump,p-bump-rel,p-bump-clip@1,p-off,p-mis,f-missing,f-por,f-frag,f-fat,seconds
 matchers=(--matcher "census SGM=sgm" --matcher "OpenCV SGBM=opencv-sgbm" --matcher "OpenCV BM=opencv-bm")
 evaluate() { "$bin/stereogauge" evaluate "$@" --store "$store"; }
 
 evaluate "middlebury-v2:$data/middlebury-v2" "$data/middlebury-v2/results" --protocol cabezas \
-    --results-manifest "$manifests/middlebury-v2.toml" --regions all,nonocc,disc,boundary,interior,occluded "${matchers[@]}"
+    --manifest "$manifests/middlebury-v2.toml" --regions all,nonocc,disc,boundary,interior,occluded "${matchers[@]}"
 evaluate "middlebury-v3:$data/middlebury-2014" "$data/middlebury-2014/results" --protocol middlebury-v3 \
-    --results-manifest "$manifests/middlebury-v3.toml" --metrics "$geometry" --regions nonocc,all "${matchers[@]}"
+    --manifest "$manifests/middlebury-v3.toml" --metrics "$geometry" --regions nonocc,all "${matchers[@]}"
 evaluate "kitti-2012:$data/kitti2012" "$data/kitti2012/results" --protocol kitti-2012 \
-    --results-manifest "$manifests/kitti-2012.toml"
+    --manifest "$manifests/kitti-2012.toml"
 evaluate "kitti-2015:$data/kitti2015" "$data/kitti2015/results" --protocol kitti-2015 \
-    --results-manifest "$manifests/kitti-2015.toml"
+    --manifest "$manifests/kitti-2015.toml"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,6 +12,8 @@ import pytest
 
 from stereogauge.errors import DatasetError, FileError, ProtocolError, StereogaugeError
 from stereogauge.loading import Declaration, check, convert, described, entry, load, number, whole
+from stereogauge.protocol import load_protocol
+from stereogauge.ranking.profile import load_profile
 
 
 class Camera(Declaration, frozen=True):
@@ -101,6 +103,33 @@ def test_files_that_are_no_toml(tmp_path: Path) -> None:
     path.write_text("name = " + "[" * 100_000)
     with pytest.raises(FileError, match="is not valid TOML"):
         load(path, Rig, "a rig")
+
+
+@pytest.mark.parametrize(
+    ("read", "entry"), [(load_protocol, "peak"), (load_protocol, "border"), (load_profile, "[weights]\nmae")]
+)
+@pytest.mark.parametrize("written", ["9" * 400, "9" * 4000, "9" * 5000, f"0x{'f' * 5000}"])
+def test_a_number_of_many_digits_is_one_sentence(
+    tmp_path: Path, read: Callable[[str], object], entry: str, written: str
+) -> None:
+    path = tmp_path / "long.toml"
+    path.write_text(f"{entry} = {written}")
+    with pytest.raises(StereogaugeError) as refused:
+        read(str(path))
+    assert len(str(refused.value)) < 1000
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize("read", [load_protocol, load_profile])
+@pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\0\0", b"\xff" * 100, b"\0" * 100, bytes(range(256))])
+def test_a_binary_file_is_no_protocol_and_no_profile(
+    tmp_path: Path, read: Callable[[str], object], data: bytes
+) -> None:
+    path = tmp_path / "binary.toml"
+    path.write_bytes(data)
+    with pytest.raises(StereogaugeError, match=r"binary\.toml") as refused:
+        read(str(path))
+    assert str(refused.value).isprintable()
 
 
 def test_what_is_built_in_python_is_checked_alike() -> None:

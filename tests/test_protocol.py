@@ -132,7 +132,9 @@ def test_kitti_2012_takes_the_kits_five_thresholds_filled_and_estimated_only() -
 
 def test_scenes_that_a_protocol_leaves_out_are_evaluated_only_when_named() -> None:
     hci = load_protocol("hci")
-    assert hci.selected(["Adirondack", "MotorcycleE", "PianoL", "Pipes"]) == ["Adirondack", "Pipes"]
+    scenes = ["Adirondack", "MotorcycleE", "PianoL", "Pipes"]
+    assert hci.selected(scenes, "middlebury-v3:Q") == ["Adirondack", "Pipes"]
+    assert hci.selected(scenes, "my-garden") == scenes  # they are imperfect on purpose only there
     assert hci.selected(["PianoL"]) == ["PianoL"]
     named = hci.replace(scenes=["PianoL"])
     assert named.selected(["Adirondack", "PianoL"]) == ["PianoL"]

@@ -17,10 +17,11 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
+from stereogauge.datasets.declaration import DatasetFamily
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.declaration import Metric
 from stereogauge.metrics.registry import metrics
-from stereogauge.registry import PluginWarning, Registry, collect
+from stereogauge.registry import PluginWarning, Registry
 
 PLUGIN = '''
 import numpy as np
@@ -82,7 +83,7 @@ class Entry:
 
 def registry_with(monkeypatch: pytest.MonkeyPatch, *loaded: Any) -> Registry[Metric]:
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [Entry(one) for one in loaded])
-    return collect("metric", Metric, "stereogauge.metrics", "stereogauge.metrics")
+    return Registry("metric", Metric, "stereogauge.metrics", "stereogauge.metrics")
 
 
 def test_a_plug_in_never_takes_a_name_from_us(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,3 +263,54 @@ def test_a_metric_of_a_file_that_fails_is_one_sentence(tmp_path: Path, code: str
     assert done.returncode == 2
     assert done.stderr.strip().endswith(message)
     assert "Traceback" not in done.stderr
+
+
+PLUGINS = {
+    "a name of ours": (
+        "from stereogauge.metrics.declaration import metric\nfrom stereogauge.metrics.costs import mean\n"
+        "@metric(id='mae', name='x', formula='', unit='px', source='me', missing='left out', reduce=mean)\n"
+        "def mine(m):\n    return abs(m.error)\n",
+        "declares the metric 'mae', which exists already; give it another name, for example my-mae",
+    ),
+    "a misspelt choice": (
+        "from stereogauge.metrics.declaration import metric\nfrom stereogauge.metrics.costs import mean\n"
+        "@metric(id='x', name='x', formula='', unit='px', source='me', missing='leftout', reduce=mean)\n"
+        "def mine(m):\n    return abs(m.error)\n",
+        "missing of the metric x 'leftout'; known are:",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PLUGINS)
+def test_what_is_wrong_with_a_plug_in_is_one_sentence(
+    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, said = PLUGINS[case]
+    (tmp_path / "mine.py").write_text(code)
+    done = _compared(tmp_path, "mae")
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_plain_function_of_a_file_is_a_metric(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def largest_error(estimate, truth):\n    return abs(estimate - truth).max()\n")
+    done = _compared(tmp_path, "largest-error")
+    assert done.returncode == 0, done.stderr
+    assert "2.00" in done.stdout
+
+
+def _compared(folder: Path, metric: str) -> subprocess.CompletedProcess[str]:
+    truth = np.tile(np.linspace(5, 30, 60, dtype=np.float32), (40, 1))
+    sg.write_disparity(folder / "gt.pfm", truth)
+    sg.write_disparity(folder / "mine.pfm", truth + 2)
+    words = ["compare", "gt.pfm", "mine.pfm", "-m", metric, "-r", "all", "--plugin", "mine.py"]
+    return subprocess.run(
+        [sys.executable, "-m", "stereogauge", *words], cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_loader_with_another_signature_is_one_sentence() -> None:
+    family = DatasetFamily("x", "X", "", "", "", "", load=lambda root: None)
+    with pytest.raises(sg.StereogaugeError, match=r"must take the folder, the variant and the declared options"):
+        family.open(Path("."))

@@ -24,9 +24,10 @@ from stereogauge.confidence_measures.filtering import gains
 from stereogauge.confidence_measures.learned import FEATURES
 from stereogauge.confidence_measures.measures import confidence
 from stereogauge.confidence_measures.paper import PAPER
-from stereogauge.confidence_measures.run import ConfidenceChoices, SceneRun, run_scene, search_range, with_learned
+from stereogauge.confidence_measures.run import ConfidenceChoices, SceneRun, run_scene, with_learned
 from stereogauge.confidence_measures.sparsification import parse_error, sparsify
 from stereogauge.datasets import load_dataset
+from stereogauge.datasets.declaration import search_range
 from stereogauge.figures.confidence import Kind, sparsification_data
 from stereogauge.io.disparity import read_disparity
 from stereogauge.masks.scene_regions import regions
@@ -241,8 +242,8 @@ def gain() -> None:
 
 
 def by_place(chosen: Iterable[SceneRun]) -> list[SceneRun]:
-    """The runs in groups of one place, whose ground truth may differ between datasets."""
-    return [replace(run, group=SAME_PLACE.get(run.scene, run.scene)) for run in chosen]
+    """The runs, with the place of a scene that two datasets hold under two names."""
+    return [replace(run, tags={"place": (SAME_PLACE.get(run.scene, run.scene),)}) for run in chosen]
 
 
 def learned() -> None:
@@ -250,11 +251,13 @@ def learned() -> None:
     rows = []
     names = tuple(dict.fromkeys((*FEATURES, "product")))
     for title, chosen in (("KITTI, 3 px", runs("kitti")), ("Middlebury, 1 px", runs("middlebury"))):
-        curves = [run.curves() for run in with_learned(by_place(chosen))]
+        held_out = with_learned(by_place(chosen))
+        curves = [run.curves() for run in held_out]
         areas = {name: float(np.mean([each.curves[name].auc for each in curves])) for name in (*names, "learned")}
         best = min(names, key=lambda name: areas[name])
         wins = sum(all(e.curves["learned"].auc < e.curves[name].auc for name in names) for e in curves)
         oracle = float(np.mean([each.curves["product"].oracle.auc for each in curves]))
+        errors = [run.reliabilities()["learned"][0].figures["ece"] for run in held_out]
         rows.append(
             [
                 title,
@@ -263,10 +266,11 @@ def learned() -> None:
                 f"{areas['product']:.4f}",
                 f"{oracle:.4f}",
                 f"{wins} of {len(curves)}",
+                f"{np.median(errors):.3f} ({min(errors):.3f} … {max(errors):.3f})",
             ]
         )
     head = ["scenes", "AUC learned", "best single measure", "Γ", "oracle", "scenes where it beats every measure"]
-    put("learned", table(head, rows))
+    put("learned", table([*head, "calibration error (ECE), median and range"], rows))
     bars()
 
 

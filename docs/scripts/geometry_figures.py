@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from small_images import save_small
 
 from stereogauge.datasets import load_dataset
 from stereogauge.evaluation.evaluate import evaluate
 from stereogauge.figures.geometry import direction_histograms_data, plane_segmentation_data, set_pictures
-from stereogauge.figures.pictures import SMALL, WIDTH, LegendEntry, captioned_figure, render, render_disparity
+from stereogauge.figures.pictures import LegendEntry, PanelFigure, PicturePanel, render, render_disparity
 from stereogauge.io.files import DisparityFile, load_disparity
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.matching.run import match
@@ -87,77 +85,81 @@ def tables(table: ScoreTable, floors: Mapping[str, Sequence[float]]) -> None:
     say()
 
 
-def show(axes: Axes, colours: np.ndarray, title: str) -> None:
-    """Finished colours without axes."""
-    axes.imshow(colours, interpolation="nearest")
-    axes.set_title(title, fontsize=SMALL, loc="left")
-    axes.set_axis_off()
-
-
 def legend_of(pictures: Sequence[Picture]) -> list[LegendEntry]:
     """One entry for each named colour."""
     named = {text: colour for picture in pictures for text, colour in picture.legend.values()}
     return [LegendEntry(text, colour) for text, colour in named.items()]
 
 
-def sets_figure(scene_regions: SceneRegions) -> Figure:
+def in_rows(panels: Sequence[PicturePanel], across: int) -> list[Sequence[PicturePanel]]:
+    """Panels in rows of equal length."""
+    return [panels[start : start + across] for start in range(0, len(panels), across)]
+
+
+def _own_value(name: str, measurement: Measurement) -> float:
+    """The score of a metric on the pixel set that it is bound to."""
+    metric = parse_metric(name)
+    return metric.value(measurement, str(metric.metric.region))
+
+
+def sets_figure(scene_regions: SceneRegions) -> PanelFigure:
     """Bands, extrapolated maps and fine structures of one scene."""
-    pictures = set_pictures(scene_regions)
+    made = set_pictures(scene_regions)
     names = ("discontinuities", "extrapolated-background", "fine-structures", "extrapolated-foreground")
-    height, width = scene_regions.scene.shape
-    figure = captioned_figure(
-        WIDTH,
-        WIDTH * height / width + 0.3,
+    pictures = [made[name] for name in names]
+    return PanelFigure(
         f"Pixel sets of {scene_regions.scene.id}",
         "Extrapolated maps: the disparity from beyond the edge, drawn into the band on this side.",
-        legend_of([pictures[name] for name in names]),
-    )
-    for axes, name in zip(figure.subplots(2, 2).ravel(), names, strict=True):
-        show(axes, render(pictures[name]), pictures[name].title)
-    return figure
-
-
-def metrics_figure(measurement: Measurement, algorithm: str) -> Figure:
-    """The pictures of all nine metrics of one estimate."""
-    pictures = [parse_metric(name).picture(measurement) for name in NINE]
-    scores = [parse_metric(name).value(measurement, "") for name in NINE]
-    height, width = measurement.scene.shape
-    figure = captioned_figure(
-        WIDTH,
-        WIDTH * height / width + 0.5,
-        f"{algorithm} on {measurement.scene.id}: nine metrics, each with its pixels",
-        "Heat from dark (0) to bright; offset from blue (behind the plane) to red (in front). Hatched: no estimate.",
+        in_rows([PicturePanel(render(picture), picture.title) for picture in pictures], 2),
         legend_of(pictures),
     )
-    for axes, name, picture, score in zip(figure.subplots(3, 3).ravel(), NINE, pictures, scores, strict=True):
-        show(axes, render(picture), f"{name} {score:.3g} {picture.unit}")
-    return figure
 
 
-def pair_figure(scene_regions: SceneRegions, maps: Mapping[str, Any]) -> Figure:
-    """Two real maps of equal RMS, side by side with what tells them apart."""
+def metrics_figure(measurement: Measurement, algorithm: str) -> PanelFigure:
+    """The pictures of all nine metrics of one estimate."""
+    pictures = {name: parse_metric(name).picture(measurement) for name in NINE}
+    panels = [
+        PicturePanel(render(picture), f"{name} {_own_value(name, measurement):.3g} {picture.unit}")
+        for name, picture in pictures.items()
+    ]
+    return PanelFigure(
+        f"{algorithm} on {measurement.scene.id}: nine metrics, each with its pixels",
+        "Heat from dark (0) to bright; offset from blue (behind the plane) to red (in front). Hatched: no estimate.",
+        in_rows(panels, 3),
+        legend_of(list(pictures.values())),
+    )
+
+
+def pair_figure(scene_regions: SceneRegions, maps: Mapping[str, Any]) -> PanelFigure:
+    """Two real maps of equal RMS, side by side with the metrics that distinguish them."""
     scene = scene_regions.scene
     limits = (float(np.nanmin(scene.gt)), float(np.nanmax(scene.gt)))
-    rows = (None, "d-fat", "f-frag", "p-bump")
     measurements = {name: Measurement(load_disparity(source), scene_regions) for name, source in maps.items()}
-    pictures = {name: [parse_metric(m).picture(one) for m in rows if m] for name, one in measurements.items()}
-    height, width = scene.shape
-    figure = captioned_figure(
-        WIDTH,
-        2 * WIDTH * height / width + 0.6,
+    rows = [
+        [
+            PicturePanel(
+                render_disparity(one.estimate, limits), f"{name}: rms {parse_metric('rms').value(one, 'nonocc'):.3f} px"
+            )
+            for name, one in measurements.items()
+        ]
+    ]
+    pictures: list[Picture] = []
+    for metric in map(parse_metric, ("d-fat", "f-frag", "p-bump")):
+        found = [metric.picture(one) for one in measurements.values()]
+        scores = [_own_value(metric.id, one) for one in measurements.values()]
+        rows.append(
+            [
+                PicturePanel(render(picture), f"{metric.metric.name}: {metric.id} {score:.3f}")
+                for picture, score in zip(found, scores, strict=True)
+            ]
+        )
+        pictures += found
+    return PanelFigure(
         f"Two maps of {scene.id} with the same RMS",
-        "Published course-work results on Middlebury's Cones. Bumpiness from 0 (dark) to 0.5 px (bright).",
-        legend_of([p for found in pictures.values() for p in found]),
+        "Published course-work results on Middlebury's Cones. Bumpiness from 0 (dark) to 1.1 px (bright).",
+        rows,
+        legend_of(pictures),
     )
-    grid = figure.subplots(len(rows), 2)
-    for column, (name, measurement) in enumerate(measurements.items()):
-        rms = parse_metric("rms").value(measurement, "nonocc")
-        show(grid[0, column], render_disparity(measurement.estimate, limits), f"{name}: rms {rms:.3f} px")
-        for row, metric in enumerate(rows[1:], 1):
-            bound = parse_metric(str(metric))
-            score = bound.value(measurement, "")
-            show(grid[row, column], render(pictures[name][row - 1]), f"{bound.metric.name}: {metric} {score:.3f}")
-    return figure
 
 
 def pair() -> None:
@@ -165,7 +167,7 @@ def pair() -> None:
     scene = load_dataset("middlebury-v2", DATA / "middlebury-v2")["cones"]
     maps = {name: DisparityFile(DATA / f"middlebury-v2/results/{name}/cones.png", "middlebury", 4.0) for name in PAIR}
     scene_regions = SceneRegions(scene, PROTOCOL)
-    save_small(pair_figure(scene_regions, maps), IMAGES / "geometry-pair.png", dpi=110, colours=128)
+    save_small(pair_figure(scene_regions, maps), IMAGES / "geometry-pair.png", 1.15, colours=128)
     table = evaluate(maps, scene, ["rms", "bad@1", *NINE], ["nonocc"], PROTOCOL)
     columns = ("rms", "bad@1", *NINE)
     heading(columns, "Cones")
@@ -181,14 +183,14 @@ def main() -> None:
     tables(table, {scene.id: SceneRegions(scene, PROTOCOL).geometry.plane_floors for scene in data})
     pair()
     motorcycle = SceneRegions(data["Motorcycle"], PROTOCOL)
-    save_small(sets_figure(motorcycle), IMAGES / "geometry-sets.png", dpi=140, colours=128)
+    save_small(sets_figure(motorcycle), IMAGES / "geometry-sets.png", 1.45, colours=128)
     planes = plane_segmentation_data(motorcycle)
     if planes is not None:
-        save_small(planes, IMAGES / "geometry-planes.png", dpi=140)
+        save_small(planes, IMAGES / "geometry-planes.png", 1.45)
     measurements = {name: Measurement(load_disparity(found["Motorcycle"]), motorcycle) for name, found in maps.items()}
     nine = metrics_figure(measurements["OpenCV SGBM"], "OpenCV SGBM")
-    save_small(nine, IMAGES / "geometry-metrics.png", dpi=120, colours=128)
-    save_small(direction_histograms_data(measurements), IMAGES / "geometry-directions.png", dpi=140)
+    save_small(nine, IMAGES / "geometry-metrics.png", 1.25, colours=128)
+    save_small(direction_histograms_data(measurements), IMAGES / "geometry-directions.png", 1.45)
 
 
 if __name__ == "__main__":

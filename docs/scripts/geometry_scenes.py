@@ -14,7 +14,6 @@ from typing import Any
 
 import cv2
 import numpy as np
-from matplotlib.colors import to_rgb
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
@@ -69,10 +68,8 @@ def planes_picture(scene_regions: SceneRegions) -> Pixels:
         (sets.surface, sets.surface_label, 0.35),
         (sets.planar, sets.planar_label, 0.7),
     ):
-        colours = (
-            np.array([to_rgb(colour(number + (number >= BLACK))) for number in range(len(sets.planes))]).reshape(-1, 3)
-            * 255
-        )
+        shades = [tuple(bytes.fromhex(colour(number + (number >= BLACK))[1:])) for number in range(len(sets.planes))]
+        colours = np.array(shades, float).reshape(-1, 3)
         flat[positions] = (1 - strength) * flat[positions] + strength * colours[labels - 1]
     return flat.reshape(picture.shape).astype(np.uint8)
 

@@ -21,8 +21,8 @@ from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.relations import determination, double_counting, subset_experiment
 from stereogauge.ranking.significance import friedman
 from stereogauge.ranking.stability import agreement, by_metric
+from stereogauge.tables.formats import markdown_table
 from stereogauge.tables.ranking_tables import double_counting_table, orders_table, subset_table
-from stereogauge.tables.text import markdown_table
 
 IMAGES = Path(__file__).parents[1] / "images"
 SCALES = {"tsukuba": 16, "venus": 8, "teddy": 4, "cones": 4}

@@ -19,9 +19,7 @@ HEAD = Path(__file__).with_name("reproduction-head.md")
 
 def figures(redone: Reproduction) -> int:
     """Every figure as a small PNG file; the sum of their sizes."""
-    return sum(
-        save_small(data, DOCS / f"{PREFIX}{name}.png", dpi=100, colours=192) for name, data in redone.figures.items()
-    )
+    return sum(save_small(data, DOCS / f"{PREFIX}{name}.png", colours=192) for name, data in redone.figures.items())
 
 
 def main(data: Path) -> None:

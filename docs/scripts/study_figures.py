@@ -12,15 +12,13 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from small_images import save_small
 
 from stereogauge.datasets import load_dataset
 from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.datasets.synthetic.presets import PRESETS
 from stereogauge.evaluation.evaluate import evaluate, picture
-from stereogauge.figures.pictures import SMALL, WIDTH, captioned_figure
+from stereogauge.figures.pictures import PanelFigure, PicturePanel, disparity_limits, render, render_disparity
 from stereogauge.model import DisparityMap, Scene
 from stereogauge.study.damage import damages, ground_truth_of
 from stereogauge.study.figures import response_curves_data, sensitivity_data
@@ -35,41 +33,36 @@ def say(text: str) -> None:
     sys.stdout.write(text + "\n")
 
 
-def show(axes: Axes, values: np.ndarray, title: str, *, limits: tuple[float, float] | None = None) -> None:
-    """One picture without axes; disparities in false colours."""
-    low, high = limits or (None, None)
-    axes.imshow(values, cmap="turbo", vmin=low, vmax=high, interpolation="nearest")
-    axes.set_title(title, fontsize=SMALL, loc="left")
-    axes.set_axis_off()
+def panel(values: np.ndarray, title: str, limits: tuple[float, float] | None = None) -> PicturePanel:
+    """A photograph as it is, or a map in false colours."""
+    if values.dtype == np.uint8:
+        return PicturePanel(np.repeat(values[..., None], 3, axis=2) if values.ndim == 2 else values, title)
+    return PicturePanel(render_disparity(values, limits or disparity_limits(values)), title)
 
 
-def presets() -> Figure:
+def in_rows(panels: list[PicturePanel], across: int) -> list[list[PicturePanel]]:
+    """Panels in rows of at most `across`."""
+    return [panels[start : start + across] for start in range(0, len(panels), across)]
+
+
+def presets() -> PanelFigure:
     """Left image and true disparity of every preset."""
-    figure = captioned_figure(
-        WIDTH, 5.6, "Presets of the synthetic dataset, seed 0", "Left image above, disparity below."
-    )
-    grid = figure.subplots(4, 5)
-    for place, name in enumerate(PRESETS):
-        scene = load_synthetic(name, size=(240, 320))[f"{name}-0"]
-        row, column = 2 * (place // 5), place % 5
-        show(grid[row, column], scene.left, name)
-        show(grid[row + 1, column], scene.gt, "")
-    return figure
+    scenes = {name: load_synthetic(name, size=(240, 320))[f"{name}-0"] for name in PRESETS}
+    lefts = in_rows([panel(scene.left, name) for name, scene in scenes.items()], 5)
+    truths = in_rows([panel(scene.gt, "") for scene in scenes.values()], 5)
+    rows = [row for pair in zip(lefts, truths, strict=True) for row in pair]
+    caption = "Left image above, disparity below."
+    return PanelFigure("Presets of the synthetic dataset, seed 0", caption, rows, columns=5)
 
 
-def damage_gallery() -> Figure:
+def damage_gallery() -> PanelFigure:
     """Every damage at its reference strength on the same scene."""
     scene = load_synthetic("anatomy", size=(240, 320))["anatomy-0"]
     truth = ground_truth_of(scene)
     maps = {"truth": truth.disparity} | {d.name: d.apply(truth, d.strengths[-2]) for d in damages().values()}
-    caption = "Scene anatomy-0 at 320 × 240, each damage at its last but one step. White: no estimate."
-    figure = captioned_figure(WIDTH, 5.2, "Damages", caption)
-    grid = figure.subplots(4, 5).ravel()
-    for axes, (name, disparity) in zip(grid, maps.items(), strict=False):
-        show(axes, disparity, name, limits=truth.limits)
-    for axes in grid[len(maps) :]:
-        axes.set_axis_off()
-    return figure
+    caption = "Scene anatomy-0 at 320 × 240, each damage at its last but one step. Hatched: no estimate."
+    rows = in_rows([panel(disparity, name, truth.limits) for name, disparity in maps.items()], 5)
+    return PanelFigure("Damages", caption, rows, columns=5)
 
 
 def middlebury_v2(root: Path) -> dict[str, Scene]:
@@ -78,7 +71,7 @@ def middlebury_v2(root: Path) -> dict[str, Scene]:
     return {name: data[name] for name in SCENES}
 
 
-def speckles(scene: Scene) -> Figure:
+def speckles(scene: Scene) -> PanelFigure:
     """Small and large salt and pepper on Tsukuba, with what four metrics say."""
     names = ("salt-pepper-small", "salt-pepper-large")
     study = run_study(
@@ -88,20 +81,18 @@ def speckles(scene: Scene) -> Figure:
         strengths=dict.fromkeys(names, (0.05, 0.1)),
     )
     truth = ground_truth_of(scene)
-    figure = captioned_figure(WIDTH, 2.3, "The same number of errors, small and large", "Tsukuba, 10 % of the pixels.")
-    grid = figure.subplots(1, 3)
-    show(grid[0], truth.disparity, "truth", limits=(0, 20))
-    for axes, name in zip(grid[1:], names, strict=True):
+    panels = [panel(truth.disparity, "truth", (0, 20))]
+    for name in names:
         kind = damages()[name]
         found = {r.metric: r.value for r in study.responses if r.damage == name and r.strength == 0.1}
         text = f"bad@1 {found['bad@1']:.2f} %, mae {found['mae']:.2f} px, mse {found['mse']:.1f} px²"
-        show(axes, kind.apply(truth, 0.1), f"{kind.name}\n{text}", limits=(0, 20))
+        panels.append(panel(kind.apply(truth, 0.1), f"{kind.name}\n{text}", (0, 20)))
     for response in study.responses:
         say(f"{response.damage} {response.strength:g} {response.metric} {response.value:.4f}")
-    return figure
+    return PanelFigure("The same number of errors, small and large", "Tsukuba, 10 % of the pixels.", [panels])
 
 
-def smooth_but_wrong(scenes: dict[str, Scene]) -> Figure:
+def smooth_but_wrong(scenes: dict[str, Scene]) -> PanelFigure:
     """Ground truth − 1: smooth, without a bad pixel, wrong everywhere."""
     metrics = [
         "bad@1",
@@ -114,8 +105,8 @@ def smooth_but_wrong(scenes: dict[str, Scene]) -> Figure:
         "view-mssim",
     ]
     caption = "Ground truth − 1: as smooth as the truth, no bad pixel at δ = 1, wrong at every pixel."
-    figure = captioned_figure(WIDTH, 1.9, "Smooth and wrong", caption)
-    for axes, (name, scene) in zip(figure.subplots(1, 4), scenes.items(), strict=True):
+    panels = []
+    for name, scene in scenes.items():
         maps: dict[str, DisparityMap] = {"truth": scene.gt, "shifted": scene.gt - 1}
         table = evaluate(maps, scene, metrics, ["all", "nonocc"], "sigma-z-2011")
         for algorithm in maps:
@@ -125,24 +116,25 @@ def smooth_but_wrong(scenes: dict[str, Scene]) -> Figure:
                 for region in ("all", "nonocc")
             }
             say(f"{name} {algorithm} {values}")
-        show(axes, scene.gt - 1, f"{name}\nview {table.value('view-psnr', 'nonocc', algorithm='shifted'):.1f} dB")
-    return figure
+        psnr = table.value("view-psnr", "nonocc", algorithm="shifted")
+        panels.append(panel(scene.gt - 1, f"{name}\nview {psnr:.1f} dB"))
+    return PanelFigure("Smooth and wrong", caption, [panels])
 
 
-def predicted(scene: Scene) -> Figure:
+def predicted(scene: Scene) -> PanelFigure:
     """Rendered views and differences of the truth and of the truth − 1."""
-    figure = captioned_figure(
-        WIDTH, 3.9, "View prediction on Cones", "Backward warping of the right image; black: holes."
-    )
-    grid = figure.subplots(2, 2)
-    for row, (name, disparity) in zip(grid, {"truth": scene.gt, "truth − 1": scene.gt - 1}.items(), strict=True):
-        show(row[0], picture(disparity, scene, "view-psnr").values, f"rendered by {name}")
-        show(row[1], picture(disparity, scene, "view-mse").values, "difference, 0 to 64 grey levels", limits=(0, 64))
-    return figure
+    rows = [
+        [
+            PicturePanel(render(picture(disparity, scene, "view-psnr")), f"rendered by {name}"),
+            PicturePanel(render(picture(disparity, scene, "view-mse")), "difference, 0 to 64 grey levels"),
+        ]
+        for name, disparity in {"truth": scene.gt, "truth − 1": scene.gt - 1}.items()
+    ]
+    return PanelFigure("View prediction on Cones", "Backward warping of the right image; black: holes.", rows)
 
 
 def main() -> None:
-    """Draw everything that the data at hand allow."""
+    """Draw everything that the available data allow."""
     IMAGES.mkdir(exist_ok=True)
     scene = load_synthetic("anatomy", size=(720, 960))["anatomy-0"]
     study = run_study(scene, [*GEOMETRY_METRICS, *OTHER_METRICS])
@@ -163,7 +155,7 @@ def main() -> None:
         figures["smooth"] = smooth_but_wrong(scenes)
         figures["view"] = predicted(scenes["cones"])
     for name, figure in figures.items():
-        save_small(figure, IMAGES / f"study-{name}.png", dpi=110 if name == "view" else 150)
+        save_small(figure, IMAGES / f"study-{name}.png", scale=1.15 if name == "view" else 1.6)
 
 
 if __name__ == "__main__":

@@ -17,9 +17,11 @@ _PUBLIC = {
     "Dataset": "stereogauge.model",
     "Protocol": "stereogauge.protocol",
     "ResultSet": "stereogauge.model",
+    "Running": "stereogauge.evaluation.running",
     "Scene": "stereogauge.model",
     "ScoreTable": "stereogauge.scores.table",
     "StereogaugeError": "stereogauge.errors",
+    "StereogaugeWarning": "stereogauge.errors",
     "answer": "stereogauge.decision.answer",
     "confidence": "stereogauge.confidence_measures.measures",
     "explain": "stereogauge.decision.explain",
@@ -28,6 +30,7 @@ _PUBLIC = {
     "filter": "stereogauge.confidence_measures.filtering",
     "load_dataset": "stereogauge.datasets",
     "load_protocol": "stereogauge.protocol",
+    "load_results": "stereogauge.datasets.results.find",
     "log_scores": "stereogauge.report.loggers",
     "match": "stereogauge.matching.run",
     "open_store": "stereogauge.store",
@@ -40,63 +43,59 @@ _PUBLIC = {
     "write_disparity": "stereogauge.io",
 }
 
-__all__ = [
-    "Calibration",
-    "Dataset",
-    "Protocol",
-    "ResultSet",
-    "Scene",
-    "ScoreTable",
-    "StereogaugeError",
-    "__version__",
-    "answer",
-    "confidence",
-    "error_density",
-    "evaluate",
-    "explain",
-    "filter",
-    "load_dataset",
-    "load_protocol",
-    "log_scores",
-    "match",
-    "open_store",
-    "picture",
-    "rank",
-    "read_disparity",
-    "regions",
-    "sparsify",
-    "tune",
-    "write_disparity",
-]
+__all__ = ["__version__", *_PUBLIC]
 
 if TYPE_CHECKING:
-    from stereogauge.confidence_measures.filtering import filter  # noqa: A004 – the verb of the public interface
-    from stereogauge.confidence_measures.measures import confidence
-    from stereogauge.confidence_measures.sparsification import sparsify
-    from stereogauge.datasets import load_dataset
-    from stereogauge.decision.answer import answer
-    from stereogauge.decision.explain import explain
-    from stereogauge.errors import StereogaugeError
-    from stereogauge.evaluation.error_density import error_density
-    from stereogauge.evaluation.evaluate import evaluate, picture
-    from stereogauge.io import read_disparity, write_disparity
-    from stereogauge.masks.scene_regions import regions
-    from stereogauge.matching.run import match
-    from stereogauge.model import Calibration, Dataset, ResultSet, Scene
-    from stereogauge.protocol import Protocol, load_protocol
-    from stereogauge.ranking import rank
-    from stereogauge.report.loggers import log_scores
-    from stereogauge.scores.table import ScoreTable
-    from stereogauge.store import open_store
-    from stereogauge.tuning import tune
+    from stereogauge.confidence_measures.filtering import filter as filter  # noqa: A004 – the verb of the public interface
+    from stereogauge.confidence_measures.measures import confidence as confidence
+    from stereogauge.confidence_measures.sparsification import sparsify as sparsify
+    from stereogauge.datasets import load_dataset as load_dataset
+    from stereogauge.datasets.results.find import load_results as load_results
+    from stereogauge.decision.answer import answer as answer
+    from stereogauge.decision.explain import explain as explain
+    from stereogauge.errors import StereogaugeError as StereogaugeError
+    from stereogauge.errors import StereogaugeWarning as StereogaugeWarning
+    from stereogauge.evaluation.error_density import error_density as error_density
+    from stereogauge.evaluation.evaluate import evaluate as evaluate
+    from stereogauge.evaluation.evaluate import picture as picture
+    from stereogauge.evaluation.running import Running as Running
+    from stereogauge.io import read_disparity as read_disparity
+    from stereogauge.io import write_disparity as write_disparity
+    from stereogauge.masks.scene_regions import regions as regions
+    from stereogauge.matching.run import match as match
+    from stereogauge.model import Calibration as Calibration
+    from stereogauge.model import Dataset as Dataset
+    from stereogauge.model import ResultSet as ResultSet
+    from stereogauge.model import Scene as Scene
+    from stereogauge.protocol import Protocol as Protocol
+    from stereogauge.protocol import load_protocol as load_protocol
+    from stereogauge.ranking import rank as rank
+    from stereogauge.report.loggers import log_scores as log_scores
+    from stereogauge.scores.table import ScoreTable as ScoreTable
+    from stereogauge.store import open_store as open_store
+    from stereogauge.tuning import tune as tune
 
 
 def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'stereogauge' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_PUBLIC[name]), name)
+    from stereogauge.errors import MissingDependency
+
+    try:
+        value = getattr(importlib.import_module(_PUBLIC[name]), name)
+    except MissingDependency as problem:
+        return _needing(problem)
     globals()[name] = value
     return value
+
+
+def _needing(problem: Exception) -> Any:
+    """A function in place of one that needs a package that is not installed; its call says which."""
+
+    def missing(*arguments: Any, **options: Any) -> Any:
+        raise problem
+
+    return missing
 
 
 def __dir__() -> list[str]:

@@ -39,16 +39,49 @@ def plane_shape(shape: tuple[int, ...]) -> tuple[int, int] | None:
     return (int(sizes[0]), int(sizes[1])) if len(sizes) == 2 else None
 
 
-def as_disparity(values: NDArray[Any], name: str = "disparity map") -> DisparityMap:
-    """A float32 map with NaN for everything that is not finite; the input itself if it is such a map already.
+def is_array(value: object) -> bool:
+    """Whether a value is an array, or a tensor that can be read as one."""
+    return isinstance(value, np.ndarray) or hasattr(value, "__array__") or hasattr(value, "__dlpack__")
+
+
+def as_array(values: Any) -> NDArray[Any]:
+    """The NumPy array of an array, of a list, or of a tensor in main memory; NaN where a masked array is masked.
+
+    Tensors are recognised by `__array__` or DLPack. Gradients are ignored, and bfloat16 becomes float32.
+
+    >>> as_array(np.ma.masked_equal([[1, 0]], 0))
+    array([[ 1., nan]], dtype=float32)
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        numbers = values.data if values.dtype.kind == "f" else values.data.astype(np.float32)
+        return np.where(np.ma.getmaskarray(values), np.float32(np.nan), numbers)
+    if isinstance(values, np.ndarray) or not is_array(values):
+        return np.asarray(values)
+    device = str(getattr(values, "device", "cpu"))
+    if "cpu" not in device.lower():
+        raise FileError(
+            f"A tensor on the device {device} cannot be read; move it to main memory first, as tensor.cpu()."
+        )
+    tensor = values.detach() if hasattr(values, "detach") else values
+    if "bfloat16" in str(getattr(tensor, "dtype", "")):
+        tensor = tensor.float() if hasattr(tensor, "float") else tensor.astype(np.float32)
+    try:
+        return np.asarray(tensor) if hasattr(tensor, "__array__") else np.from_dlpack(tensor)
+    except (TypeError, RuntimeError, BufferError) as problem:  # a sparse or quantised tensor, a read-only buffer
+        raise FileError(f"This {type(values).__name__} cannot be read as an array: {problem}") from None
+
+
+def as_disparity(values: Any, name: str = "disparity map") -> DisparityMap:
+    """A float32 map with NaN for everything that is masked or not finite; the input itself if it is such a map already.
 
     >>> as_disparity(np.array([[1.5, np.inf]]))
     array([[1.5, nan]], dtype=float32)
     """
-    array = np.asarray(values)
+    array = as_array(values)
     size = plane_shape(array.shape)
     if size is None:
-        raise SizeError(f"A {name} has two dimensions (height, width); found shape {array.shape}.")
+        batch = "; sg.Running takes batches (B, H, W) and (B, 1, H, W)" if array.ndim > 2 else ""
+        raise SizeError(f"A {name} has two dimensions (height, width); found shape {array.shape}{batch}.")
     array = array if array.ndim == 2 else array.reshape(size)
     if array.size == 0:
         raise SizeError(f"The {name} is empty: its shape is {array.shape}.")

@@ -18,6 +18,11 @@ def _drawing() -> Any:
     return importlib.import_module(DRAWING)
 
 
+def text(result: Displayed) -> str:
+    """The tables of a result as plain text."""
+    return str(_drawing().text(result))
+
+
 class Displayed:
     """A result that notebooks show as table or picture."""
 

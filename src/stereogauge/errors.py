@@ -21,6 +21,22 @@ class StereogaugeError(Exception):
     """
 
 
+class StereogaugeWarning(UserWarning):
+    """Something about the input that looks wrong, although a score can be computed.
+
+    The command line prints the same sentences as notes. `warnings.simplefilter("error", sg.StereogaugeWarning)` makes
+    them errors.
+
+    >>> import warnings
+    >>> truth = np.tile(np.linspace(5, 60, 200), (50, 1))
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     table = sg.evaluate((16 * truth, truth))
+    >>> print(caught[0].message)
+    estimate: The disparities are about 16 times too large (median 520, ground truth 32.5 px): set scale to 16.
+    """
+
+
 class FileError(StereogaugeError):
     """A file that cannot be read as what it should be."""
 

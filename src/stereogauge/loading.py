@@ -97,9 +97,13 @@ def read_toml(path: Path, what: str, error: Raise = FileError) -> dict[str, Any]
 def parse_toml(text: str, origin: str, error: Raise = FileError) -> dict[str, Any]:
     """The tables of a TOML text; `origin` names it in errors, which state line and column."""
     try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as problem:
-        raise error(f"{origin} is not valid TOML: {problem}.") from None
+        tables = tomllib.loads(text)
+        msgspec.msgpack.encode(tables)  # which has no larger integers than TOML, unlike tomllib
+    except OverflowError:
+        raise error(f"{origin} is not valid TOML: an integer has more than 64 bits.") from None
+    except (ValueError, RecursionError) as problem:  # ValueError: also an integer of thousands of digits
+        raise error(f"{origin} is not valid TOML: {str(problem).partition(';')[0]}.") from None
+    return tables
 
 
 def convert(content: Any, kind: type[T] | Any, origin: str, error: Raise = StereogaugeError, key: str = "") -> T:
@@ -129,8 +133,18 @@ def _plain(value: Any) -> Any:
 
 def check(instance: Any, origin: str, error: Raise = StereogaugeError) -> None:
     """Refuse a value of a declaration or dataclass that its own types do not allow."""
-    for name, kind in entry_types(type(instance)).items():
-        convert(getattr(instance, name), kind, origin, error, name)
+    table: Any = type(instance)
+    kinds = entry_types(table)
+    values = {name: getattr(instance, name) for name in kinds}
+    if not _fits(_plain(values), _entries(table)):
+        for name, kind in kinds.items():
+            convert(values[name], kind, origin, error, name)
+
+
+@functools.cache
+def _entries(kind: Any) -> type[msgspec.Struct]:
+    """The entries of a declaration or dataclass as a type of their own, which msgspec reads once."""
+    return msgspec.defstruct("Entries", list(entry_types(kind).items()))
 
 
 def entry_types(kind: Any) -> Mapping[str, Any]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import itertools
+import math
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, SupportsIndex, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.disparity import DisparityMap, Image, Mask, as_disparity, is_finite_number
-from stereogauge.errors import FileError, StereogaugeError, unknown_name
+from stereogauge.errors import FileError, SizeError, StereogaugeError, unknown_name
 from stereogauge.io.files import (
     DisparitySource,
     ImageSource,
@@ -57,6 +60,7 @@ class Calibration:
     `focal` and `doffs` are in pixels of this image size, `baseline` is in metres, `ndisp` is the number of disparities
     to search. None means unknown; `doffs`, the difference of the principal points' x coordinates, is 0 by default.
     `centre` is the left camera's principal point (x, y) in pixels, for points in space; None: the centre of the image.
+    `size` is the (width, height) of the images that it is for, where that is stated; it must be that of the maps.
 
     >>> Calibration(focal=1000, baseline=0.1).depth(np.array([[50.0]]))
     array([[2.]])
@@ -67,6 +71,7 @@ class Calibration:
     doffs: float = 0.0
     ndisp: int | None = None
     centre: tuple[float, float] | None = None
+    size: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         lengths = {"focal": "pixels", "baseline": "metres"}
@@ -85,6 +90,11 @@ class Calibration:
             if len(place) != 2 or not all(map(is_finite_number, place)):
                 raise StereogaugeError(f"A calibration's centre is a point (x, y) in pixels; found {self.centre!r}.")
             object.__setattr__(self, "centre", (float(place[0]), float(place[1])))
+        if self.size is not None:
+            extent = tuple(self.size)
+            if len(extent) != 2 or not all(is_finite_number(value) and value >= 1 for value in extent):
+                raise StereogaugeError(f"A calibration's size is (width, height) in pixels; found {self.size!r}.")
+            object.__setattr__(self, "size", (int(extent[0]), int(extent[1])))
 
     @property
     def metric(self) -> bool:
@@ -118,6 +128,14 @@ class Calibration:
         x, y = np.arange(width) - across, np.arange(height) - down
         return np.stack([x * scale, y[:, np.newaxis] * scale, depth], axis=2)
 
+    def check_size(self, shape: tuple[int, ...]) -> None:
+        """Raise an error where the calibration is stated to be for images of another size than (height, width)."""
+        if self.size is not None and self.size != (shape[1], shape[0]):
+            raise SizeError(
+                f"The calibration is for images of {self.size[0]} × {self.size[1]} pixels, and the map has "
+                f"{shape[1]} × {shape[0]}; give the calibration of this size, or state focal and doffs in its pixels."
+            )
+
     def scaled(self, factor: float) -> Calibration:
         """The calibration of the same images resized by `factor`."""
         x, y = self.centre or (0.0, 0.0)
@@ -130,6 +148,24 @@ class Calibration:
         )
 
 
+class SceneRange(NamedTuple):
+    """The size of a scene relative to full resolution, and the range of its ground truth; NaN where it is not known.
+
+    Disparities are from `low` to `high`, depths from `near` to `far`.
+    """
+
+    size: float
+    low: float = math.nan
+    high: float = math.nan
+    near: float = math.nan
+    far: float = math.nan
+
+    @property
+    def span(self) -> float:
+        """The largest error of an estimate inside the range of disparities, in px."""
+        return self.high - self.low
+
+
 class Scene:
     """One stereo pair with its ground truth, masks and calibration; files are read when first used.
 
@@ -140,6 +176,7 @@ class Scene:
     H = 0.5, Q = 0.25), by default the image width / 3000; geometry thresholds scale with it. `border` is the width in
     pixels of the margin that the dataset's own evaluation leaves out. `views` are further images with their position on
     the baseline (left = 0, right = 1). `tags` say what kind of scene it is ({"weather": "rain"}), for selections.
+    A frame of a film knows the next one: `next_id` is its id, and `gt_next` its ground truth.
     Arrays are read-only. A pickled scene holds its sources, not the arrays read from them.
 
     >>> scene = Scene("flat", gt=np.full((2, 3), 8.0))
@@ -171,10 +208,11 @@ class Scene:
         self.calibration = calibration or Calibration()
         self.stated_resolution = resolution
         self.border = border
+        self.next_id = ""
         self.metadata: Mapping[str, Any] = dict(metadata or {})
         self.tags = as_tags(tags, f"scene {id}")
         self._sources: dict[str, Any] = {
-            "gt": gt, "gt_right": gt_right, "gt_fine": gt_fine, "left": left, "right": right
+            "gt": gt, "gt_right": gt_right, "gt_fine": gt_fine, "gt_next": None, "left": left, "right": right
         }  # fmt: skip
         self._mask_sources: dict[str, Any] = dict(masks or {}) | (labels.masks if labels else {})
         self._view_sources: dict[float, Any] = dict(views or {})
@@ -202,6 +240,7 @@ class Scene:
                 "gt": "ground truth",
                 "gt_right": "right ground truth",
                 "gt_fine": "ground truth on a finer grid",
+                "gt_next": "ground truth of a next frame",
                 "left": "left image",
                 "right": "right image",
             }
@@ -222,6 +261,16 @@ class Scene:
     def gt_fine(self) -> DisparityMap:
         """The ground truth on a grid twice as fine, four values per pixel, in px of the image."""
         return self._load("gt_fine", self._required("gt_fine"), load_disparity)
+
+    @property
+    def gt_next(self) -> DisparityMap:
+        """The ground truth of the next frame of a film."""
+        return self._load("gt_next", self._required("gt_next"), load_disparity)
+
+    def precede(self, following: Scene) -> None:
+        """Make `following` the next frame after this one."""
+        self.next_id = following.id
+        self._sources["gt_next"] = following.source("gt")
 
     @property
     def left(self) -> Image:
@@ -254,7 +303,7 @@ class Scene:
         return self._load(("view", position), self._view_sources[position], load_image)
 
     def has(self, part: str) -> bool:
-        """Whether the scene has `gt`, `gt_right`, `gt_fine`, `left` or `right`; reading it may still fail."""
+        """Whether the scene has `gt`, `gt_right`, `gt_fine`, `gt_next`, `left` or `right`; reading may still fail."""
         return self._sources[part] is not None
 
     def source(self, part: str) -> Any:
@@ -283,17 +332,47 @@ class Scene:
         """
         return self.shape[1] / FULL_WIDTH if self.stated_resolution is None else self.stated_resolution
 
+    @property
+    def range(self) -> SceneRange:
+        """The size, and the range of the ground truth."""
+        if not self.has("gt"):
+            return SceneRange(self.resolution)
+        low, high = float(np.fmin.reduce(self.gt, None)), float(np.fmax.reduce(self.gt, None))
+        if not self.calibration.metric:
+            return SceneRange(self.resolution, low, high)
+        near, far = self.calibration.depth(np.array([high, low], np.float64)).tolist()
+        return SceneRange(self.resolution, low, high, near, far)
+
     def release(self) -> None:
         """Free the arrays that were read; they are read again when next used."""
         self._loaded.clear()
 
 
+def link_frames(frames: Iterable[tuple[str, int, Scene]]) -> None:
+    """Let each frame of a film know the next one, and tag it with the film as its sequence, which is one place.
+
+    Frames are given as (film, number, scene).
+
+    Where the numbers of a film have gaps, only frames that are as close as any two of it follow each other.
+    """
+    films: dict[str, list[tuple[int, Scene]]] = {}
+    for film, number, scene in frames:
+        films.setdefault(film, []).append((number, scene))
+        scene.tags.setdefault("sequence", (film,))
+    for found in films.values():
+        ordered = sorted(found, key=lambda frame: frame[0])
+        steps = [later - earlier for (earlier, _), (later, _) in itertools.pairwise(ordered)]
+        for step, (first, second) in zip(steps, itertools.pairwise(ordered), strict=True):
+            if 0 < step == min(steps):
+                first[1].precede(second[1])
+
+
 class Dataset:
-    """An ordered collection of scenes; iterating gives the scenes, indexing takes an id or a position.
+    """An ordered collection of scenes; iterating gives the scenes, indexing takes an id, a position or a slice.
 
     >>> data = Dataset("mine", [Scene("left-garden"), Scene("street")])
-    >>> [scene.id for scene in data], "street" in data, data[0].id
-    (['left-garden', 'street'], True, 'left-garden')
+    >>> [scene.id for scene in data], "street" in data, data[0].id, data[1:].ids
+    (['left-garden', 'street'], True, 'left-garden', ('street',))
     """
 
     def __init__(self, name: str, scenes: list[Scene], *, version: str = "", root: Path | None = None) -> None:
@@ -308,12 +387,21 @@ class Dataset:
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, {len(self)} scenes)"
 
-    def __getitem__(self, scene_id: str | int) -> Scene:
-        if isinstance(scene_id, int):
-            return list(self._scenes.values())[scene_id]
-        if scene_id not in self._scenes:
-            raise unknown_name(f"scene of {self.name}", scene_id, self._scenes)
-        return self._scenes[scene_id]
+    @overload
+    def __getitem__(self, key: str | SupportsIndex) -> Scene: ...
+    @overload
+    def __getitem__(self, key: slice) -> Dataset: ...
+    def __getitem__(self, key: str | SupportsIndex | slice) -> Scene | Dataset:
+        if isinstance(key, slice):
+            return self.subset(self.ids[key])
+        if isinstance(key, str):
+            if key not in self._scenes:
+                raise unknown_name(f"scene of {self.name}", key, self._scenes)
+            return self._scenes[key]
+        position = operator.index(key)
+        if not -len(self) <= position < len(self):
+            raise IndexError(f"Dataset {self.name!r} has no scene at position {position}, only {len(self)} in all.")
+        return self._scenes[self.ids[position]]
 
     def __iter__(self) -> Iterator[Scene]:
         return iter(self._scenes.values())
@@ -330,7 +418,7 @@ class Dataset:
         return tuple(self._scenes)
 
     def subset(self, ids: Sequence[str]) -> Dataset:
-        """The same dataset with only these scenes, in this order."""
+        """The same dataset with only these scenes, in this order; a frame still knows the next one of its film."""
         return Dataset(self.name, [self[i] for i in ids], version=self.version, root=self.root)
 
 
@@ -352,7 +440,8 @@ class ResultSet:
     they are more than an order: standard deviations ("sigma", px) or probabilities of a good pixel ("probability").
     Of several confidence maps all are in `other_confidence` by name, and each is scored as `ALGORITHM/NAME` too.
     `seconds` is the run time per scene where known, `runs` holds further facts about the run (threads, processor, …).
-    `tags` say what kind of algorithm it is ({"technique": "learned"}), for selections.
+    `tags` say what kind of algorithm it is ({"technique": "learned"}), for selections; `about` is what a reader should
+    know of it: authors, publication, code, hardware, parameters.
 
     >>> ResultSet("SGM", {"teddy": "sgm/teddy.pfm"}, seconds={"teddy": 0.8}).maps["teddy"]
     'sgm/teddy.pfm'
@@ -371,6 +460,7 @@ class ResultSet:
     other_confidence: Mapping[str, ConfidenceMaps] = field(default_factory=lambda: MappingProxyType({}))
     tags: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     runs: Mapping[str, Mapping[str, float | str]] = field(default_factory=lambda: MappingProxyType({}))
+    about: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tags", as_tags(self.tags, self.name))

@@ -20,7 +20,7 @@ import pkgutil
 import sys
 import warnings
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 PLUGIN_FILES = "STEREOGAUGE_PLUGINS"
+LONGEST_ARGUMENTS = 300
+"""Characters in which the arguments of a metric or measure may be written."""
 """The environment variable that names plug-in files, separated as PATH is; worker processes inherit it."""
 
 
@@ -56,7 +58,10 @@ Item = TypeVar("Item", bound=Declared)
 
 
 class Registry(Mapping[str, Item], Generic[Item]):
-    """Declared things by id; plug-ins are imported only when they are needed."""
+    """All objects of type `declared` in the modules of `package` and behind the entry points of `group`, by id.
+
+    Plug-ins are imported only when they are needed. `kind` is what errors call such an object.
+    """
 
     def __init__(self, kind: str, declared: type[Item], package: str, group: str) -> None:
         self._kind, self._declared, self._group = kind, declared, group
@@ -68,6 +73,8 @@ class Registry(Mapping[str, Item], Generic[Item]):
                     raise StereogaugeError(f"{module.name} declares the {kind} {item.id!r}, which exists already.")
 
     def __getitem__(self, name: str) -> Item:
+        if plugin_files():
+            self._from_files  # noqa: B018 - a file that declares a name of ours is refused, not ignored
         known = self.ours if name in self.ours else self._given
         return known[name] if name in known else self._plugged[name]
 
@@ -89,15 +96,24 @@ class Registry(Mapping[str, Item], Generic[Item]):
         self._given[item.id] = item
 
     @functools.cached_property
-    def _plugged(self) -> dict[str, Item]:
-        from importlib import metadata
-
+    def _from_files(self) -> dict[str, Item]:
+        """What the named files declare."""
         found: dict[str, Item] = {}
         for path in plugin_files():
             for item in self._items(_file_module(path)):
                 if item.id in self.ours:
-                    raise StereogaugeError(f"{path} declares the {self._kind} {item.id!r}, which exists already.")
+                    raise StereogaugeError(
+                        f"{path} declares the {self._kind} {item.id!r}, which exists already; give it another name, "
+                        f"for example my-{item.id}."
+                    )
                 found[item.id] = item
+        return found
+
+    @functools.cached_property
+    def _plugged(self) -> dict[str, Item]:
+        from importlib import metadata
+
+        found = dict(self._from_files)
         for entry in metadata.entry_points(group=self._group):
             loaded = _loaded(entry)
             items = self._items(loaded)
@@ -119,14 +135,20 @@ class Registry(Mapping[str, Item], Generic[Item]):
         return [item for item in several if isinstance(item, self._declared)]
 
 
-def collect(kind: str, declared: type[Item], package: str, group: str) -> Registry[Item]:
-    """All objects of type `declared` in the modules of `package` and behind the entry points of `group`, by id."""
-    return Registry(kind, declared, package, group)
-
-
 def plugin_files() -> list[Path]:
     """The files that the environment variable names."""
     return [Path(text) for text in os.environ.get(PLUGIN_FILES, "").split(os.pathsep) if text]
+
+
+def plugin_function(name: str) -> Callable[..., Any] | None:
+    """The plain function of a plug-in file that is called `name`, with hyphens or underscores; None without one."""
+    for path in plugin_files():
+        module = _file_module(path)
+        function: Any = getattr(module, name.replace("-", "_"), None)
+        if callable(function) and getattr(function, "__module__", None) == module.__name__:
+            found: Callable[..., Any] = function
+            return found
+    return None
 
 
 def _loaded(entry: EntryPoint) -> Any:
@@ -238,6 +260,10 @@ def with_arguments(name: str, arguments: Sequence[float]) -> str:
 
 def read_arguments(kind: str, text: str, arguments: str) -> tuple[float, ...]:
     """The numbers of `arguments`, which follow the @ of `text`."""
+    if len(arguments) > LONGEST_ARGUMENTS:
+        raise UnknownNameError(
+            f"At most {LONGEST_ARGUMENTS} characters may follow @ in a {kind.lower()}; found {len(arguments)}."
+        )
     try:
         return tuple(float(argument) for argument in arguments.split(","))
     except ValueError:
@@ -253,8 +279,10 @@ def bound_arguments(
     complete = list(arguments)
     for parameter in parameters[len(arguments) :]:
         if parameter.default is None:
+            required = sum(one.default is None for one in parameters)
             raise UnknownNameError(
-                f"{kind} {name!r} needs its {parameter.name}: write {name}@VALUE, for example {name}@1."
+                f"{kind} {name!r} needs its {parameter.name}: write {name}@{','.join(['VALUE'] * required)}, for "
+                f"example {name}@{','.join('1' * required)}."
             )
         complete.append(parameter.default)
     for parameter, value in zip(parameters, complete, strict=True):

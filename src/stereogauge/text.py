@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
-
-import numpy as np
 
 GAP = "–"
 MOST_NAMED = 4
 SMALLEST_P = 1e-4
+
+
+NUMBER_PATTERN = r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|inf)"
+"""A number after the @ of a metric or region."""
 
 
 def number_text(value: float, digits: int = 3) -> str:
@@ -77,6 +79,16 @@ def listed(names: Sequence[str], most: int = MOST_NAMED) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def shortened(names: Iterable[str], most: int = MOST_NAMED) -> str:
+    """The first of these names, each once, and how many more there are.
+
+    >>> shortened(["A", "B", "A"]), shortened("ABCDEF", 2)
+    ('A, B', 'A, B and 4 more')
+    """
+    distinct = list(dict.fromkeys(names))
+    return ", ".join(distinct[:most]) + (f" and {len(distinct) - most} more" if len(distinct) > most else "")
+
+
 def lower_first(text: str) -> str:
     """The text with a small first letter, unless its first word is an abbreviation or a name with capitals inside.
 
@@ -98,14 +110,12 @@ def json_value(value: Any) -> Any:
     >>> json_value([1.5, float("nan"), float("inf"), 3, "words"])
     [1.5, None, 'inf', 3, 'words']
     """
-    if isinstance(value, np.ndarray):
+    if hasattr(value, "tolist"):  # NumPy's arrays and numbers
         value = value.tolist()
     if isinstance(value, list | tuple):
         return [json_value(entry) for entry in value]
     if isinstance(value, dict):
         return {key: json_value(entry) for key, entry in value.items()}
-    if isinstance(value, np.generic):
-        value = value.item()
     if not isinstance(value, float) or math.isfinite(value):
         return value
     return None if math.isnan(value) else str(value)

@@ -86,7 +86,7 @@ def test_one_scene_is_one_block_and_has_no_friedman_test(store: Path, capsys: py
     assert code == 0
     found = json.loads(out)
     assert set(found) == {"pairs"}
-    assert any("two scenes; found 3 and 1" in note for note in found["pairs"]["notes"])
+    assert any("two independent scenes; found 3 and 1" in note for note in found["pairs"]["notes"])
 
 
 def test_significance_of_one_algorithm_is_refused(store: Path, capsys: pytest.CaptureFixture[str]) -> None:

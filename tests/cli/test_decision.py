@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scenes, maps = [], {"good": {}, "fair": {}, "poor": {}}
     for k in range(SCENES):
         truth = np.full((60, 80), 10, np.float32)
-        truth[20:40, 30:60] = 24
+        truth[20:40, 30:60] = 24 + k
         sg.write_disparity(root / f"gt{k}.pfm", truth)
         camera = sg.Calibration(focal=500, baseline=0.1)
         scenes.append(sg.Scene(f"s{k}", gt=root / f"gt{k}.pfm", dataset="made", resolution=0.25, calibration=camera))

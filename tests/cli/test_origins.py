@@ -16,7 +16,6 @@ from stereogauge.io import write_disparity
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import load_protocol
 from stereogauge.store import open_store
-from stereogauge.web.submissions.sentences import without_paths
 
 MANIFEST = 'name = "two"\n[paths]\nground_truth = "{scene}/disp.pfm"\n'
 
@@ -85,10 +84,3 @@ def test_a_text_with_a_nul_is_refused_by_every_store(tmp_path: Path) -> None:
         described = ResultSet("mine", {"one": np.ones((3, 3))}, description="a\0b")
         with pytest.raises(StoreError, match="NUL"):
             store.register(Dataset("d", [scene]), {}, [described], load_protocol("default"))
-
-
-@pytest.mark.parametrize("folder", [Path("/srv/my data/sub missions/abc"), Path("/srv/data/abc")])
-def test_no_path_with_blanks_is_left_in_a_sentence(folder: Path) -> None:
-    shown = without_paths(f"{folder}/unpacked/a b/alpha.pfm: bad; beside '{folder.parent}/my truth/gt.pfm'.", folder)
-    assert shown == "a b/alpha.pfm: bad; beside 'my truth/gt.pfm'." or shown == "a b/alpha.pfm: bad; beside 'gt.pfm'."
-    assert "srv" not in without_paths(f"{folder.parent} is full", folder)

@@ -61,7 +61,8 @@ def test_json_counts_every_region_and_nothing_else_is_printed(folder: Path, caps
     assert code == 0
     assert found["all"] == 160 * 220
     assert found["fine"] == 4 * (160 - 40)
-    assert found["disc-edge"] == sum(found[f"disc-{part}"] or 0 for part in ("jump", "foreground", "background"))
+    bands = sum(found[f"disc-{part}"] or 0 for part in ("foreground", "background"))
+    assert bands <= (found["disc-edge"] or 0) < bands + (found["disc-jump"] or 0)
     assert sum(found[part] or 0 for part in ("boundary", "interior", "occluded")) == found["all"]
     assert found["fg"] is None
 
@@ -106,6 +107,16 @@ def test_out_writes_pictures_and_arrays(folder: Path, capsys: pytest.CaptureFixt
         assert arrays["fine"].sum() == 4 * (160 - 40)
     with np.load(scene / "geometry.npz") as arrays:
         assert {"planes", "plane_normals", "extrapolated_foreground", "fine_label"} <= set(arrays.files)
+
+
+def test_the_layer_of_the_planes_is_called_as_its_file(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(capsys, folder / "disp0GT.pfm", "--resolution", "1", "--out", tmp_path / "sets", "--layers", "planes")
+    (scene,) = (tmp_path / "sets").iterdir()
+    written = {path.name for path in scene.iterdir()}
+    assert "planes.png" in written
+    assert "normals.png" not in written
 
 
 def test_drawn_planes_replace_the_search(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

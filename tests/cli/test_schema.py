@@ -77,7 +77,8 @@ def prints_json(function: Callable[..., None]) -> bool:
     """Whether a command has an option that takes the choice json."""
     signature = inspect.signature(function, eval_str=True).parameters.values()
     declared = [(one.annotation, *typing.get_args(one.annotation)) for one in signature]
-    return any("json" in getattr(part, "__members__", {}) for parts in declared for part in parts)
+    choices = [(*getattr(part, "__members__", ()), *typing.get_args(part)) for parts in declared for part in parts]
+    return any("json" in found for found in choices)
 
 
 def functions(name: str) -> Iterator[Callable[..., None]]:
@@ -114,6 +115,8 @@ TUNED = [
         ["regions", "{0}/gt.pfm"],
         ["metrics"],
         ["metrics", "bad"],
+        ["protocols"],
+        ["protocols", "raft-stereo"],
         ["datasets"],
         ["datasets", "show", "booster"],
         ["table", "{0}/scores.sqlite"],
@@ -125,6 +128,9 @@ TUNED = [
         ["confidence", "--list"],
         ["confidence", "--left", "{0}/left.png", "--right", "{0}/right.png", "--gt", "{0}/gt.pfm", "--ndisp", "48"],
         ["study", "--list"],
+        ["study", "--images", "--list"],
+        ["study", "synthetic:planes", "--size", "96x64", "--images", "--matcher", "opencv-bm", "--damages", "gain"],
+        ["zero-shot", "{0}/truth={0}/results", "--store", "{0}/zero.sqlite", "--protocol", "raft-stereo"],
     ],
     ids=lambda words: " ".join(words).replace("{0}/", ""),
 )

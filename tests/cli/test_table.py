@@ -14,6 +14,11 @@ import pytest
 import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.matching.run import processor_name
+from stereogauge.store import open_store
+from stereogauge.web.scores.reader import ScoreReader
+from stereogauge.web.scores.tables import table_answer
+from stereogauge.web.selection import SelectionQuery
+from stereogauge.web.source import StoreSource
 
 SHAPE = (24, 60)
 
@@ -98,6 +103,15 @@ def test_missing_maps_are_named_and_two_protocols_are_told_apart(
     code, _, err = run(capsys, "table", store)
     assert code == 2
     assert "set protocol to one of them: " in err
+
+
+def test_a_mean_says_of_how_many_scenes_it_is(kitti: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One algorithm without a map of a scene: evaluating and the table afterwards say the same."""
+    (kitti / "results" / "mine" / "000001_10.png").unlink()
+    data, store = f"kitti-2015:{kitti / 'kitti'}", kitti / "s.sqlite"
+    words = ("evaluate", data, kitti / "results" / "mine", "--store", store, "--jobs", 1, "-m", "mae", "-r", "all")
+    for out in (run(capsys, *words)[1], run(capsys, "table", store)[1]):
+        assert "1 of 2 scenes" in " ".join(out.split()), out
 
 
 def test_one_algorithm_alone_is_not_bold_in_latex(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -190,3 +204,82 @@ def test_run_times_come_with_size_threads_and_processor(tmp_path: Path, capsys: 
     scores = sg.evaluate({"BM": match}, sg.Scene("a", gt=np.ones((24, 60), np.float32)), ["seconds", "cpu-seconds"])
     assert scores.value("cpu-seconds") >= 0
     assert "Run times at 60×24 px" in scores._repr_html_()
+
+
+def test_every_pixel_means_the_filled_maps_of_the_named_data_set(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two data sets were evaluated with filled holes, each under a protocol of its own, and one without filling."""
+    truth = np.tile(np.linspace(5, 30, 60, dtype=np.float32), (40, 1))
+    for name, changed in (("first", "invalid=fill"), ("second", "invalid=fill"), ("third", "invalid=exclude")):
+        for folder, values in ((tmp_path / name, truth), (tmp_path / "mine" / name, truth + len(name))):
+            folder.mkdir(parents=True)
+            sg.write_disparity(folder / "a.pfm", values)
+        words = ("--store", tmp_path / "s.sqlite", "-m", "mae:all", "--set", changed, "--set", f"name={name}")
+        words = (*words, "--set", f"border={2 * len(name)}", "--jobs", 1)
+        code, _, err = run(capsys, "evaluate", tmp_path / name, tmp_path / "mine" / name, *words)
+        assert code == 0, err
+    for name in ("first", "second"):
+        words = ("--dataset", name, "--need", "every-pixel", "--format", "csv")
+        code, out, err = run(capsys, "table", tmp_path / "s.sqlite", *words)
+        assert code == 0, err
+        row = next(csv.DictReader(io.StringIO(out)))
+        assert [float(text) for key, text in row.items() if key.startswith("mae:all")] == [pytest.approx(len(name))]
+    code, _, err = run(capsys, "table", tmp_path / "s.sqlite", "--dataset", "third", "--need", "every-pixel")
+    assert code == 2
+    assert "of third of maps whose holes were filled" in err
+
+
+def test_every_format_says_of_how_many_scenes_a_mean_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One algorithm has maps of two of three scenes."""
+    truth = np.tile(np.linspace(5, 30, 60, dtype=np.float32), (40, 1))
+    for folder, scenes in (("truth", "abc"), ("mine", "ab")):
+        (tmp_path / folder).mkdir()
+        for name in scenes:
+            sg.write_disparity(tmp_path / folder / f"{name}.pfm", truth + (folder == "mine"))
+    maps = (tmp_path / "truth", tmp_path / "mine", "-m", "mae:all")
+    said = "Mean of 2 of 3 scenes; the others have no score."
+    assert said in run(capsys, "compare", *maps)[1]
+    assert said in run(capsys, "evaluate", *maps, "--store", tmp_path / "s.sqlite", "--jobs", 1)[1]
+    for form, place in (("table", 1), ("json", 1), ("csv", 2), ("latex", 2)):
+        assert said in run(capsys, "table", tmp_path / "s.sqlite", "--format", form)[place]
+    with open_store(tmp_path / "s.sqlite", read_only=True) as store:
+        answer = table_answer(ScoreReader(StoreSource(store)), SelectionQuery(), None)
+    assert (len(answer["scenes"]), answer["requested"]) == (2, 3)
+
+
+def test_an_algorithm_alone_has_the_same_mean_whatever_else_is_stored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two algorithms, of which one has maps of two of three scenes."""
+    truth = np.tile(np.linspace(5, 30, 60, dtype=np.float32), (40, 1))
+    for folder, scenes in (("truth", "abc"), ("mine", "ab"), ("other", "abc")):
+        (tmp_path / folder).mkdir()
+        for name in scenes:
+            sg.write_disparity(tmp_path / folder / f"{name}.pfm", truth + (folder != "truth"))
+    words = ("-m", "mae:all", "--store", tmp_path / "s.sqlite", "--jobs", 1)
+    for folder in ("mine", "other"):
+        assert run(capsys, "evaluate", tmp_path / "truth", tmp_path / folder, *words)[0] == 0
+    alone = run(capsys, "table", tmp_path / "s.sqlite", "-a", "mine")[1]
+    assert "1.00" in alone
+    assert "Mean of 2 of 3 scenes" in alone
+    both = run(capsys, "table", tmp_path / "s.sqlite")[1]
+    assert "Without a score on some scenes, and so without one over all of them: mine: c." in both
+
+
+def test_the_store_says_that_scenes_are_copies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The truth of the copy is another format, with other bits in its NaN."""
+    truth = np.tile(np.linspace(5, 30, 60, dtype=np.float32), (40, 1))
+    for name in ("first", "second", "mine"):
+        (tmp_path / name).mkdir()
+    truth[:3] = np.nan
+    sg.write_disparity(tmp_path / "first" / "a.pfm", truth)
+    np.save(tmp_path / "second" / "a.npy", np.where(np.isnan(truth), -np.float64("nan"), truth))
+    sg.write_disparity(tmp_path / "mine" / "a.pfm", truth + 1)
+    words = (tmp_path / "mine", "-m", "mae:all", "--store", tmp_path / "s.sqlite", "--jobs", 1)
+    assert "same ground truth" not in run(capsys, "evaluate", tmp_path / "first", *words)[2]
+    said = "the same ground truth is in several scenes (first/a and second/a); each group counts as one scene"
+    assert said in run(capsys, "evaluate", tmp_path / "second", *words)[2]
+    assert said in run(capsys, "store", "info", tmp_path / "s.sqlite")[2]
+    with open_store(tmp_path / "s.sqlite", read_only=True) as store:
+        assert len(set(store.cube().unit_of)) == 1

@@ -69,7 +69,7 @@ def test_bad_input_ends_with_2(capsys: pytest.CaptureFixture[str], results: Path
 def test_a_single_map_is_described(capsys: pytest.CaptureFixture[str], results: Path) -> None:
     code, out, _ = _run(capsys, "validate", results / "Good" / "a.pfm")
     assert code == 0
-    assert "pfm, 30 × 20 pixels, 100.0% of them with a value, 5.25 … 25.25 px" in out
+    assert "pfm (value; ±inf and NaN = unknown), 30 × 20 pixels, 100.0% of them with a value, 5.25 … 25.25 px" in out
     code, out, _ = _run(capsys, "validate", results / "Bad" / "a.pfm", "--format", "json")
     assert code == 1
     assert json.loads(out)["report"]["maximum"] == -5.0

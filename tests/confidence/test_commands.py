@@ -157,6 +157,33 @@ def test_match_takes_a_learned_combination_and_writes_nothing_that_it_cannot_fin
     assert sg.read_disparity(maps / "learned.pfm").shape == (50, 120)
 
 
+def test_a_model_is_named_with_its_data_and_its_calibration_is_reported(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(folder, tmp_path / "trainingQ")
+    dataset, model = f"middlebury-v3:{tmp_path}", tmp_path / "model.npz"
+    words = ("--threshold", 1, "--domain", "all", "--measures", "entropy", "--format", "csv")
+    assert run("confidence", dataset, *words, "--learn", "--save-model", model) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert all(
+        0 <= float(row["ece"]) < 0.5 for row in rows if row["measure"] == "learned" and row["scene"] != "(pooled)"
+    )
+    assert run("confidence", dataset, *words, "--model", model) == 0
+    said = capsys.readouterr().err
+    assert "trained on 2 scenes of middlebury-v3:Q, bad above 1 px" in said
+    assert "probabilities are of errors" not in said
+    assert "was not trained on" not in said
+    assert "was trained on One: its scores there are no test" in said
+    assert run("confidence", dataset, *words, "--model", model, "--learn") == 2
+    assert "both are `learned`" in capsys.readouterr().err
+    one = folder / "One"
+    pair = ("--left", one / "im0.png", "--right", one / "im1.png", "--gt", one / "disp0GT.pfm", "--ndisp", 16)
+    assert run("confidence", *pair, *words, "--threshold", 2, "--model", model) == 0
+    said = capsys.readouterr().err
+    assert "was not trained on this pair" in said
+    assert "its probabilities are of errors above 1 px, not above 2 px" in said
+
+
 def test_a_search_range_from_the_truth_is_said(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -340,6 +367,16 @@ def test_the_curves_are_exported_with_their_frame(
     assert float(ends["(random)"][1]["rate"]) == pytest.approx(product["bad"] / product["pixels"])
     for row in curves["(bound)"]:
         assert float(row["kept_density"]) <= float(row["density"]) + 1e-9
+
+
+def test_the_bound_is_over_the_single_measures_that_were_requested(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("confidence", f"middlebury-v3:{folder.parent}", "--scenes", "One", "--threshold", 1, "--domain", "all")
+    assert run(*words, "--measures", "entropy,curvature,product,oracle") == 0
+    assert "each of the 2 single measures" in capsys.readouterr().err
+    assert run(*words, "--measures", "entropy,product") == 0
+    assert "(s)" not in capsys.readouterr().err
 
 
 def stored(path: Path) -> dict[tuple[str, str, str], float]:

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.confidence_measures.calibration import calibrate_probability, calibrate_sigma, interval_coverage
-from stereogauge.confidence_measures.error_curves import ErrorCurve, areas, sparsify_by
-from stereogauge.confidence_measures.sparsification import parse_error
+from stereogauge.confidence_measures.calibration import calibrate_probability, calibrate_sigma
+from stereogauge.confidence_measures.sparsification import ErrorCurve, areas, parse_error, sparsify_by
 from stereogauge.errors import NotApplicable, StereogaugeError
 
 ERRORS = np.array([[0.0, 5.0, 1.0, 2.0, 0.5, 9.0]], np.float32)
@@ -121,8 +120,8 @@ def test_likelihoods_and_intervals_by_hand() -> None:
     b = sigma[0] / math.sqrt(2)
     laplace = calibrate_sigma(sigma, estimate, truth, distribution="laplace")
     assert laplace.nll == pytest.approx(np.mean(np.log(2 * b) + np.array([1, 3]) / b))
-    assert interval_coverage(sigma, estimate, 0.70) == 0.5  # 1 σ holds 68.3 %, 1.5 σ 86.6 %
-    assert interval_coverage(sigma, estimate, 0.90) == 1
+    held = calibrate_sigma(sigma, estimate, truth, levels=(0.70, 0.90)).observed
+    assert held == (0.5, 1.0)  # 1 σ holds 68.3 %, 1.5 σ 86.6 %
 
 
 def test_probabilities_of_good_pixels_by_hand() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -125,3 +126,13 @@ def test_training_says_what_it_misses() -> None:
     spotless = Example("good", only.features, np.zeros_like(only.bad), only.domain)
     with pytest.raises(StereogaugeError, match="good and bad pixels"):
         train([spotless], NAMES)
+
+
+def test_a_model_says_what_it_was_trained_with(model: Trees, tmp_path: Path) -> None:
+    named = replace(model, facts={"scenes": ["a", "b"], "datasets": ["kitti-2012:colour"]})
+    named.save(tmp_path / "model.npz")
+    loaded = Trees.load(tmp_path / "model.npz")
+    assert loaded.origin == "2 scenes of kitti-2012:colour"
+    assert loaded.suits("kitti-2012")
+    assert not loaded.suits("middlebury-v3:Q")
+    assert not model.suits("")

@@ -19,13 +19,14 @@ import stereogauge as sg
 from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.datasets.synthetic.presets import PRESETS
 from stereogauge.kernels.edges import fill_rows
+from stereogauge.masks.geometry.edges import thin_structures
 from stereogauge.masks.geometry.sets import geometry_sets
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.registry import parse_metric
 
 SCENES = ("Adirondack", "ArtL", "Motorcycle", "MotorcycleE", "Piano", "PianoL", "Pipes", "Teddy")
-EXACT = ("d-fat", "d-thin", "d-fuz", "d-fuz-rel", "p-bump-rel", "f-por", "f-frag", "f-missing", "f-fat")
+EXACT = ("d-fat", "d-thin", "d-fuz", "d-fuz-rel", "p-bump-rel", "f-por", "f-frag", "f-missing", "f-thin", "f-fat")
 NINE = ("d-fat", "d-thin", "d-fuz", "p-bump", "p-off", "p-mis", "f-por", "f-frag", "f-fat")
 
 
@@ -91,17 +92,17 @@ def test_the_floors_of_motorcycle_at_a_quarter_are_the_known_ones(data_root: Pat
 
 
 def test_dilating_the_foreground_fattens_and_does_not_thin(motorcycle: sg.Scene) -> None:
-    """Published reactions: about .05, .32, .59, .94 and 1.0 for 1, 2, 3, 5 and 8 px."""
+    """The bands are 5 px wide and begin on the discontinuity, which has intermediate values here and there."""
     filled = fill_rows(motorcycle.gt)
     fat = []
-    for radius, expected in ((1, 0.05), (2, 0.32), (3, 0.59), (5, 0.94), (8, 1.0)):
+    for radius, expected in ((1, 1 / 6), (2, 2 / 6), (3, 3 / 6), (5, 5 / 6), (8, 1.0)):
         dilated = cv2.dilate(filled, np.ones((2 * radius + 1, 2 * radius + 1)))
         found = scores(dilated, motorcycle, ("d-fat", "d-thin"))
-        assert found["d-fat"] == pytest.approx(expected, abs=0.06)
+        assert found["d-fat"] == pytest.approx(expected, abs=0.13)
         assert found["d-thin"] < 0.01
         fat.append(found["d-fat"])
     assert fat == sorted(fat)
-    assert fat[0] < 0.1
+    assert 0.1 < fat[0] < 0.2
     assert fat[-1] > 0.95
 
 
@@ -114,7 +115,7 @@ def test_eroding_the_foreground_mirrors_it(motorcycle: sg.Scene) -> None:
         assert found["d-fat"] < 0.01
         thin.append(found["d-thin"])
     assert thin == sorted(thin)
-    assert thin[0] < 0.1
+    assert 0.1 < thin[0] < 0.25
     assert thin[-1] > 0.95
 
 
@@ -214,6 +215,88 @@ def test_sets_and_metrics_agree_with_plain_numpy_and_scipy(motorcycle: sg.Scene,
     for name, value in expected.items():
         metric = parse_metric(name)
         assert metric.value(measurement, str(metric.metric.region)) == pytest.approx(value, rel=2e-5), name
+
+
+FINE = ("f-por", "f-frag", "f-missing", "f-thin", "f-fat")
+PLACES = [
+    *(("middlebury-v3", "middlebury-2014", name) for name in SCENES if name != "Adirondack"),
+    *(("middlebury-v2", "middlebury-v2", name) for name in ("tsukuba", "teddy", "cones")),
+    *(("middlebury-2006", "middlebury-2006", name) for name in ("Cloth3", "Reindeer")),
+    ("sceneflow", "sceneflow", "A-0032-0006"),
+]
+"""All scenes with fine structures and two images."""
+
+
+def attacked(estimate: np.ndarray, scene: sg.Scene, share: float) -> np.ndarray:
+    """The map with the true background on all structures and beside them, but for a share of what it finds of each.
+
+    Of every structure at least one found pixel stays.
+    """
+    protocol = sg.load_protocol("hci")
+    sets = SceneRegions(scene, protocol).geometry
+    filled, known = fill_rows(scene.gt), np.isfinite(scene.gt)
+    fine = thin_structures(filled, known, scene.resolution, protocol.geometry)
+    background = fill_rows(np.where(fine, np.float32(np.nan), filled)).ravel()
+    tolerance = protocol.geometry.at(scene.resolution).fine_tolerance
+    found = np.abs(estimate.ravel()[sets.fine] - scene.gt.ravel()[sets.fine]) <= tolerance
+    erased = (fine | sets.mask(sets.surround)).ravel()
+    for number in range(1, sets.fine_label.max() + 1):
+        own = sets.fine[(sets.fine_label == number) & found]
+        erased[own[: max(1, round(share * own.size))]] = False
+    return np.where(erased, background, estimate.ravel()).reshape(scene.shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("place", PLACES, ids=[place[-1] for place in PLACES])
+@pytest.mark.parametrize("matcher", ["opencv-sgbm", "opencv-bm"])
+def test_erasing_structures_and_their_surroundings_never_pays(
+    data_root: Path, place: tuple[str, str, str], matcher: str
+) -> None:
+    """All but one found pixel per structure are erased: nothing improves. Before, three scores became perfect."""
+    dataset, folder, name = place
+    scene = sg.load_dataset(dataset, data_root / folder)[name]
+    ndisp = (scene.calibration and scene.calibration.ndisp) or int(np.nanmax(scene.gt)) + 8
+    estimate = sg.match(scene.left, scene.right, matcher=matcher, ndisp=ndisp).disparity
+    maps = {"whole": {name: estimate}, "erased": {name: attacked(estimate, scene, 0.0)}}
+    table = sg.evaluate(maps, [scene], FINE, ["nonocc"], "hci")
+    before, one = (scores(maps[kind][name], scene, FINE) for kind in maps)
+    for metric in FINE:
+        assert one[metric] >= before[metric], metric
+    assert one["f-missing"] > 0.9
+    assert one["f-frag"] > 0.9
+    assert one["f-fat"] > 0.95
+    for model in ("weighted", "extended", "a-star"):
+        order = sg.rank(table, model=model, metrics=FINE).to_pandas().set_index("algorithm")["rank"]
+        assert order["whole"] < order["erased"], model
+
+
+def resized(values: np.ndarray, factor: int) -> np.ndarray:
+    """A map at a larger size: surfaces are interpolated, edges stay where they are (nearest pixels)."""
+    grown = {
+        rule: cv2.resize(part.astype(np.float32), None, fx=factor, fy=factor, interpolation=rule)
+        for rule, part in ((cv2.INTER_NEAREST, values), (cv2.INTER_LINEAR, np.nan_to_num(values, nan=-1e6)))
+    }
+    known = np.nan_to_num(values, nan=-1e6).astype(np.float32)
+    jumps = cv2.dilate(known, np.ones((3, 3))) - cv2.erode(known, np.ones((3, 3))) > 1
+    edges = cv2.resize(jumps.astype(np.uint8), None, fx=factor, fy=factor, interpolation=cv2.INTER_NEAREST) > 0
+    nearest = grown[cv2.INTER_NEAREST]
+    return np.where(edges | np.isnan(nearest), nearest, grown[cv2.INTER_LINEAR]) * np.float32(factor)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["Adirondack", "Motorcycle", "Piano"])
+def test_one_map_scores_alike_at_quarter_half_and_full_size(data_root: Path, name: str) -> None:
+    scene = sg.load_dataset("middlebury-v3", data_root / "middlebury-2014")[name]
+    estimate = sg.match(scene.left, scene.right, matcher="opencv-sgbm", ndisp=scene.calibration.ndisp).disparity
+    found: dict[str, list[float]] = {}
+    for factor in (1, 2, 4):
+        visible = scene.mask("nonocc").repeat(factor, axis=0).repeat(factor, axis=1)
+        larger = sg.Scene("x", gt=resized(scene.gt, factor), masks={"nonocc": visible}, resolution=0.25 * factor)
+        for metric, value in scores(
+            resized(estimate, factor), larger, ("p-mis", "p-bump-rel", "d-fat", "d-thin", "d-fuz-rel")
+        ).items():
+            found.setdefault(metric, []).append(value)
+    for metric, values in found.items():
+        assert max(values) < 1.7 * min(values), (metric, values)
 
 
 def test_sparse_lidar_ground_truth_is_not_applicable(data_root: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import stat
+import struct
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -167,7 +168,15 @@ def test_a_safe_name_never_leaves_its_folder(name: str) -> None:
     assert "\\" not in safe
 
 
-@pytest.mark.parametrize("damage", ["gzip", "nameless"])
+def _before_its_start(path: Path) -> None:
+    """A directory that says that it starts later than it does: zipfile then looks for entries at negative places."""
+    data = bytearray(_zip(path, {"a.pfm": bytes(100)}).read_bytes())
+    place = data.rfind(b"PK\x05\x06") + 16
+    struct.pack_into("<L", data, place, struct.unpack_from("<L", data, place)[0] + 7)
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("damage", ["gzip", "nameless", "negative"])
 def test_damage_that_fuzzing_found_is_one_sentence(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "archive"
     if damage == "gzip":
@@ -176,9 +185,11 @@ def test_damage_that_fuzzing_found_is_one_sentence(tmp_path: Path, damage: str) 
         data = bytearray(path.read_bytes())
         data[-6] ^= 255
         path.write_bytes(data)
+    elif damage == "negative":
+        _before_its_start(path)
     else:
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr(zipfile.ZipInfo(""), b"x")
     for read in (member_names, lambda archive: unpack(archive, tmp_path / "out")):
-        with pytest.raises(StereogaugeError):
+        with pytest.raises(StereogaugeError, match=r"damaged|outside"):
             read(path)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stereogauge.datasets.calibration import read_kitti_calibration, read_middlebury_calibration
+from stereogauge.datasets.calibration import read_calibration, read_kitti_calibration, read_middlebury_calibration
 from stereogauge.errors import FileError, StereogaugeError
 from stereogauge.evaluation.fingerprints import inputs_hash
 from stereogauge.model import Calibration, Scene
@@ -133,3 +133,22 @@ def test_an_impossible_calibration_is_refused(values: dict[str, Any], said: str)
     with pytest.raises(StereogaugeError, match=said) as refusal:
         Calibration(**values)
     assert not isinstance(refusal.value, FileError)  # no file is wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("deep.yaml", "a: " + "[" * 20_000),
+        ("deep.json", "[" * 60_000),
+        ("long.json", f'{{"fx": {"9" * 5000}}}'),
+        ("long.yaml", f"fx: {'9' * 400}\nbaseline: 1\n"),
+        ("no-size.yaml", "fx: 5\nbaseline: 1\nimage_width: .nan\nimage_height: 3\n"),
+        ("words.yaml", "fx: 5\nbaseline: 1\nsize: [a, b]\n"),
+        ("no-list.yaml", "cam0: {intrinsics: 5}\ncam1: {intrinsics: 5}\n"),
+    ],
+)
+def test_entries_of_another_kind_are_one_sentence(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    with pytest.raises(FileError, match=name) as refused:
+        read_calibration(tmp_path / name)
+    assert len(str(refused.value)) < 1000

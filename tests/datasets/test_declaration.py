@@ -15,7 +15,7 @@ from stereogauge.datasets.declaration import ENTRY_POINTS, PACKAGE
 from stereogauge.errors import DatasetError, UnknownNameError
 from stereogauge.io.disparity import write_disparity
 from stereogauge.model import Dataset, Scene
-from stereogauge.registry import collect
+from stereogauge.registry import Registry
 
 
 def test_every_family_says_all_that_a_user_needs() -> None:
@@ -96,7 +96,7 @@ def test_a_dataset_that_accepts_any_folder_does_not_take_over_the_message(
 ) -> None:
     greedy = DatasetFamily("any", "Any", "any", "free", "none", "ask", lambda root, variant: Dataset("any", scenes))
     broken = DatasetFamily("oops", "Oops", "any", "free", "none", "ask", lambda root, variant: 1 / 0)
-    known = collect("dataset", DatasetFamily, PACKAGE, ENTRY_POINTS)
+    known = Registry("dataset", DatasetFamily, PACKAGE, ENTRY_POINTS)
     known.add(greedy)
     known.add(broken)
     monkeypatch.setattr("stereogauge.datasets.declaration.families", lambda: known)
@@ -109,3 +109,11 @@ def test_a_dataset_that_accepts_any_folder_does_not_take_over_the_message(
     arrays = [Scene("x", gt=np.ones((3, 4), np.float32))]
     known.add(dataclasses.replace(greedy, load=lambda root, variant: Dataset("any", arrays)))
     assert [scene.id for scene in open_dataset(str(tmp_path / "truths"))] == ["tree"]
+
+
+def test_scenes_are_taken_by_position_or_slice_as_from_a_list() -> None:
+    data = load_dataset("synthetic:planes", size=(48, 64), scenes=3)
+    assert [data[place].id for place in (0, -1, np.int64(1))] == ["planes-0", "planes-2", "planes-1"]
+    assert (data[1:].ids, data[1:].name) == (("planes-1", "planes-2"), data.name)
+    with pytest.raises(IndexError, match="no scene at position 3, only 3 in all"):
+        data[3]

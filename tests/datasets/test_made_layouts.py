@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pytest
 
+import stereogauge as sg
 from stereogauge.datasets import load_dataset
-from stereogauge.errors import DatasetError, FileError
+from stereogauge.errors import DatasetError, FileError, StereogaugeWarning
+from stereogauge.masks.scene_regions import SceneRegions
 
 Write = Callable[..., Path]
 
@@ -46,6 +50,17 @@ def test_half_size_2003_scenes_have_scale_2_and_the_further_views_lie_in_quarter
     assert scene.views == (-0.5, 1.5)
 
 
+def test_a_folder_of_several_sizes_says_which_was_taken(tmp_path: Path, picture: Write) -> None:
+    for size in ("FullSize", "HalfSize"):
+        for name in ("view1", "view5", "disp1", "disp5"):
+            picture(tmp_path / size / "Aloe" / f"{name}.png", 60)
+    with pytest.warns(StereogaugeWarning, match="FullSize, HalfSize: middlebury-2006:FullSize was taken"):
+        assert load_dataset("middlebury-2006", tmp_path).name == "middlebury-2006:FullSize"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", StereogaugeWarning)
+        assert load_dataset("middlebury-2006:HalfSize", tmp_path).name == "middlebury-2006:HalfSize"
+
+
 @pytest.mark.parametrize(("size", "divisor"), [("FullSize", 1), ("HalfSize", 2), ("ThirdSize", 3)])
 def test_2005_disparities_and_camera_follow_the_size(
     tmp_path: Path, picture: Write, text: Write, size: str, divisor: int
@@ -61,6 +76,9 @@ def test_2005_disparities_and_camera_follow_the_size(
     assert scene.views == (-0.25,)
     depth = float(scene.calibration.depth(scene.gt)[0, 0])
     assert depth == pytest.approx(3740 * 0.16 / (60 + 240), rel=1e-6)
+    text(tmp_path / size / "Art" / "dmin.txt", "nan\n")
+    with pytest.raises(FileError, match=r"dmin.txt: .*doffs is a finite number"):
+        load_dataset(f"middlebury-2005:{size}", tmp_path)
 
 
 def test_a_2006_size_that_is_not_there_is_told(tmp_path: Path, picture: Write) -> None:
@@ -144,6 +162,9 @@ def test_eth3d_ground_truth_lies_beside_the_images_or_in_its_own_folder(
         assert scene.calibration.metric
 
 
+FILES = {"ground_truth": "disp0GT.pfm", "left": "im0.png", "right": "im1.png", "calibration": "calib.txt"}
+
+
 def test_an_ndisp_that_is_the_width_of_the_image_is_not_a_range(
     tmp_path: Path, picture: Write, disparity: Write, text: Write, calib: str
 ) -> None:
@@ -154,6 +175,9 @@ def test_an_ndisp_that_is_the_width_of_the_image_is_not_a_range(
     for ndisp, expected in ((9, None), (8, 8)):
         text(folder / "calib.txt", re.sub(r"ndisp=\d+", f"ndisp={ndisp}", calib))
         assert load_dataset("eth3d", tmp_path)["delivery_area_1l"].calibration.ndisp == expected
+        paths = "".join(f'{part} = "{{scene}}/{file}"\n' for part, file in FILES.items())
+        text(tmp_path / "stereogauge.toml", f"[paths]\n{paths}")
+        assert load_dataset("folder", tmp_path)[0].calibration.ndisp == expected
 
 
 def _sintel(root: Path, picture: Write) -> None:
@@ -182,12 +206,14 @@ def test_sintel_pixels_that_leave_the_frame_are_unknown(tmp_path: Path, picture:
 
 
 def test_sceneflow_sampler_has_maps_of_the_left_view_only(tmp_path: Path, picture: Write, disparity: Write) -> None:
+    folder = tmp_path / "Sampler" / "Driving"
     for side in ("left", "right"):
-        picture(tmp_path / "Driving" / "RGB_cleanpass" / side / "0400.png", 50 if side == "left" else 60)
-    disparity(tmp_path / "Driving" / "disparity" / "0400.pfm", 7.0)
-    data = load_dataset("sceneflow", tmp_path)
-    assert data.ids == ("Driving-0400",)
-    assert (data["Driving-0400"].gt[0, 0], data["Driving-0400"].right[0, 0]) == (7.0, 60)
+        picture(folder / "RGB_cleanpass" / side / "0400.png", 50 if side == "left" else 60)
+    disparity(folder / "disparity" / "0400.pfm", 7.0)
+    for root, scene in ((tmp_path, "Driving-0400"), (tmp_path / "Sampler", "Driving-0400"), (folder, "0400")):
+        data = load_dataset("sceneflow", root)
+        assert data.ids == (scene,)
+        assert (data[0].gt[0, 0], data[0].right[0, 0]) == (7.0, 60)
 
 
 def test_sceneflow_lists_all_three_parts_with_their_cameras(tmp_path: Path, picture: Write, disparity: Write) -> None:
@@ -382,3 +408,26 @@ def test_a_scene_that_lacks_an_image_is_told_and_not_left_out(tmp_path: Path, pi
     (tmp_path / "trainingQ" / "Piano" / "im1.png").unlink()
     with pytest.raises(DatasetError, match=r"Piano lacks im1\.png; put it there"):
         load_dataset("middlebury-v3:Q", tmp_path)
+
+
+def test_the_masks_of_a_light_field_replace_the_search_for_planes_and_fine_structures(tmp_path: Path) -> None:
+    folder = tmp_path / "training" / "boxes"
+    folder.mkdir(parents=True)
+    truth = np.full((120, 160), -1.0, np.float32)
+    truth[:, 80:83] = 1.0
+    sg.write_disparity(folder / "gt_disp_lowres.pfm", truth)
+    drawn = {"planes": np.s_[20:60, 20:60], "fine": np.s_[20:100, 80:83], "smooth_surfaces": np.s_[:, 100:]}
+    for name, place in drawn.items():
+        mask = np.zeros(truth.shape, np.uint8)
+        mask[place] = 1
+        times = 10 if name == "fine" else 1
+        size = f"{'high' if times > 1 else 'low'}res"
+        cv2.imwrite(str(folder / f"mask_{name}_{size}.png"), mask.repeat(times, axis=0).repeat(times, axis=1))
+    for camera in ("040", "041"):
+        cv2.imwrite(str(folder / f"input_Cam{camera}.png"), np.zeros((*truth.shape, 3), np.uint8))
+    scene = load_dataset("hci", tmp_path)["boxes"]
+    assert scene.masks == ("planes", "fine", "continuous")
+    sets = SceneRegions(scene, sg.load_protocol("default")).geometry
+    assert sets.planes_drawn
+    assert sets.planar.size == 40 * 40
+    assert sets.fine.size == 80 * 3

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from stereogauge.datasets import load_dataset
-from stereogauge.errors import DatasetError, UnknownNameError
+from stereogauge.errors import DatasetError, FileError, UnknownNameError
 
 Write = Callable[..., Path]
 
@@ -116,3 +116,12 @@ def test_a_wrong_manifest_gets_its_own_sentence(garden: Path, text: Write, conte
     with pytest.raises((DatasetError, UnknownNameError)) as error:
         load_dataset("folder", garden)
     assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize("entry", ["baseline = 0", "focal = -1.0", "doffs = nan", "ndisp = 0"])
+def test_a_calibration_that_cannot_be_names_its_manifest(garden: Path, entry: str) -> None:
+    path = garden / "stereogauge.toml"
+    kept = path.read_text().partition("[calibration]")[0]
+    path.write_text(f"{kept}[calibration]\n{entry}\n")
+    with pytest.raises(FileError, match=rf"{path}.*{entry.partition(' ')[0]} is a"):
+        load_dataset("folder", garden)

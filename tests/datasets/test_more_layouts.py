@@ -13,6 +13,7 @@ import pytest
 from stereogauge.datasets import load_dataset
 from stereogauge.errors import DatasetError, FileError
 from stereogauge.io import read_disparity
+from stereogauge.io.files import content_hash
 from stereogauge.store.sources import scene_of_text, scene_text
 
 Write = Callable[..., Path]
@@ -64,9 +65,9 @@ def test_driving_stereo_in_all_its_folders(tmp_path: Path, picture: Write, text:
     assert np.isnan(data[name].gt[0, 0])
     assert (data[name].calibration.focal, data[name].calibration.baseline) == (1000, 0.545)
     assert data[weather].metadata == {"weather": "sunny"}
-    assert load_dataset("drivingstereo:full", tmp_path).ids[0] == weather
-    full = load_dataset("drivingstereo:full", tmp_path)[0]
-    assert full.gt[3, 4] == 4.0, "full-size maps are divided by 128"
+    full = load_dataset("drivingstereo:full", tmp_path)
+    assert full.ids == (weather,), "the maps of the training set have half the size"
+    assert full[0].gt[3, 4] == 4.0, "full-size maps are divided by 128"
 
 
 def test_driving_stereo_takes_the_baseline_from_the_translation(tmp_path: Path, picture: Write, text: Write) -> None:
@@ -90,29 +91,26 @@ def test_argoverse_with_its_objects(tmp_path: Path, picture: Write, text: Write)
     )
     for side in ("left", "right"):
         picture(images / f"stereo_front_{side}_rect" / f"stereo_front_{side}_rect_{stamp}.jpg", 9)
+    camera = {"focal_length_x_px_": 3894.03, "focal_center_x_px_": 937.57, "focal_center_y_px_": 1063.2}
+    still = {"translation": [0, 0, 0]}  # of rectified cameras in the vehicle's frame
     cameras = [
-        {
-            "key": f"image_raw_stereo_front_{side}_rect",
-            "value": {"focal_length_x_px_": 3666.5, "vehicle_SE3_camera_": {"translation": [1.6, y, 1.3]}},
-        }
-        for side, y in (("left", 0.15), ("right", -0.15))
+        {"key": f"image_raw_stereo_front_{side}_rect", "value": {**camera, "Txf_": shift, "vehicle_SE3_camera_": still}}
+        for side, shift in (("left", 0), ("right", -3894.03 * 0.2992))
     ]
+    cameras.append({"key": "image_raw_stereo_front_left_rect_refined", "value": camera})
     text(images / "vehicle_calibration_stereo_info.json", json.dumps({"camera_data_": cameras}))
     data = load_dataset("argoverse", tmp_path, split="train")
     scene = data[f"{log}-{stamp}"]
     check(scene, 10.0)
     assert scene.mask("fg").sum() == 18
-    assert scene.calibration.focal == 3666.5
-    assert scene.calibration.baseline == pytest.approx(0.3)
+    assert scene.calibration.focal == 3894.03
+    assert scene.calibration.baseline == pytest.approx(0.2992)
+    assert scene.calibration.centre == (937.57, 1063.2)
     assert (scene.mask("bg") == ~scene.mask("fg")).all()
-    for camera in cameras:
-        camera["value"]["vehicle_SE3_camera_"]["translation"] = [0.0, 0.0, 0.0]  # type: ignore[index]
+    cameras[1]["value"]["Txf_"] = 0  # type: ignore[index]
     text(images / "vehicle_calibration_stereo_info.json", json.dumps({"camera_data_": cameras}))
     with pytest.raises(FileError, match=r"stereo_info.json: .*baseline is a positive number.*found 0"):
         load_dataset("argoverse", tmp_path)
-    cameras[1]["value"]["projection"] = [3666.5, 0, 1200, -3666.5 * 0.2992, 0, 3666.5, 1000, 0, 0, 0, 1, 0]  # type: ignore[index]
-    text(images / "vehicle_calibration_stereo_info.json", json.dumps({"camera_data_": cameras}))
-    assert load_dataset("argoverse", tmp_path)[0].calibration.baseline == pytest.approx(0.2992)
     text(images / "vehicle_calibration_stereo_info.json", "{}")
     with pytest.raises(FileError, match="not a calibration of Argoverse"):
         load_dataset("argoverse", tmp_path)
@@ -169,7 +167,7 @@ def test_booster_has_a_scene_per_light_with_materials(tmp_path: Path, picture: W
     assert (scene.mask("nonocc").sum(), scene.mask("class-3").sum(), scene.mask("class-0").sum()) == (54, 18, 36)
     assert (scene.calibration.focal, scene.calibration.baseline) == (5000, 0.08)
     (folder / "calib_00-02.xml").write_text("<nothing/>")
-    with pytest.raises(FileError, match="no proj_matL or baselineLR"):
+    with pytest.raises(FileError, match="not a calibration with proj_matL and baselineLR"):
         load_dataset("booster", tmp_path)
 
 
@@ -234,11 +232,103 @@ def test_layeredflow_is_read_from_converted_files(tmp_path: Path, picture: Write
     assert behind["2-0"].mask("label:diffuse").all()
 
 
+def stored_matrices(path: Path, focal: float, baseline: float) -> None:
+    """P1 and P2 as `cv2.stereoRectify` gives them, in pixels and millimetres."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    stored = cv2.FileStorage(str(path), cv2.FILE_STORAGE_WRITE)
+    for name, shift in (("P1", 0.0), ("P2", -focal * baseline)):
+        stored.write(name, np.array([[focal, 0, 600, shift], [0, focal, 500, 0], [0, 0, 1, 0]]))
+    stored.release()
+
+
+@pytest.mark.parametrize(
+    ("names", "scene_id"),
+    [
+        ("data/{}/000000.png", "dataset_8-keyframe_2-000000"),
+        ("{}/000000.png", "dataset_8-keyframe_2-000000"),
+        ("{}.png", "dataset_8-keyframe_2"),
+    ],
+)
+def test_scared_as_its_toolkit_rectifies_it(tmp_path: Path, picture: Write, names: str, scene_id: str) -> None:
+    keyframe = tmp_path / "dataset_8" / "keyframe_2"
+    for what, value in (("left_rectified", 9), ("right_rectified", 9), ("disparity", deep(5120))):
+        picture(keyframe / names.format(what), value)
+    stored_matrices(keyframe / "stereo_calib.json", 1035.0, 4.14)
+    data = load_dataset("scared", tmp_path)
+    assert data.ids == (scene_id,)
+    scene = data[scene_id]
+    check(scene, 40.0)
+    assert load_dataset("scared", tmp_path, scale="256")[0].gt[3, 4] == 20.0
+    assert np.isnan(scene.gt[0, 0])
+    assert scene.calibration.depth(scene.gt)[3, 4] == pytest.approx(1035.0 * 0.00414 / 40)
+    (keyframe / "stereo_calib.json").write_text("{}")
+    with pytest.raises(FileError, match=r"stereo_calib.json is not a calibration with P1 and P2"):
+        load_dataset("scared", tmp_path)
+
+
+@pytest.mark.parametrize("reference", ["Ground_truth", "Reference"])
+def test_serv_ct_reads_its_occlusion_colours(tmp_path: Path, picture: Write, reference: str) -> None:
+    experiment = tmp_path / "Experiment_2"
+    for folder in ("Left_rectified", "Right_rectified"):
+        picture(experiment / folder / "009.png", 9)
+    colours = np.full((*SHAPE, 3), 128, np.uint8)
+    for row, colour in enumerate(((0, 0, 255), (255, 255, 0), (255, 0, 0), (0, 255, 0))):
+        colours[row] = colour
+    for modality, value in (("CT", 2560), ("RGB", 5120)):
+        picture(experiment / f"{reference}_{modality}" / "Disparity" / "009.png", deep(value))
+        picture(experiment / f"{reference}_{modality}" / "OcclusionL" / "009.png", colours[..., ::-1])
+    matrix = {"rows": 3, "cols": 4, "data": [800.0, 0, 300, 0, 0, 800, 200, 0, 0, 0, 1, 0]}
+    right = {**matrix, "data": [800.0, 0, 300, -800 * 5.0, 0, 800, 200, 0, 0, 0, 1, 0]}
+    path = experiment / "Rectified_calibration" / "009.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"P1": matrix, "P2": right}))
+    scene = load_dataset("serv-ct", tmp_path)["009"]
+    check(scene, 10.0)
+    assert load_dataset("serv-ct:RGB", tmp_path)["009"].gt[3, 4] == 20.0
+    assert (scene.calibration.focal, scene.calibration.baseline) == (800.0, pytest.approx(0.005))
+    assert scene.mask("all").all(axis=1).tolist() == [False, True, True, True, True, True]
+    assert scene.mask("nonocc").all(axis=1).tolist() == [False, False, False, False, True, True]
+    again = scene_of_text(scene_text(scene), scene.id, scene.dataset)
+    assert np.array_equal(again.mask("nonocc"), scene.mask("nonocc"))
+    assert content_hash(again.mask_source("all")) == content_hash(scene.mask_source("all"))
+
+
+def test_foundation_stereo_counts_its_colours_to_255(tmp_path: Path, picture: Write) -> None:
+    data = tmp_path / "manipulation_v5_realistic_kitchen_2500_1" / "dataset" / "data"
+    for side in ("left", "right"):
+        picture(data / side / "rgb" / "0000.jpg", 9)
+    colours = np.zeros((*SHAPE, 3), np.uint8)
+    colours[...] = (1, 2, 3)
+    picture(data / "left" / "disparity" / "0000.png", colours[..., ::-1])
+    scene = load_dataset("fsd", tmp_path)[0]
+    check(scene, (255 * 255 + 2 * 255 + 3) / 1000)
+    with pytest.raises(FileError, match="FoundationStereo's encoding is an 8-bit RGB PNG"):
+        read_disparity(picture(tmp_path / "grey.png", 9), encoding="fsd")
+
+
+def test_apollo_scape_has_whole_pixels_and_objects(tmp_path: Path, picture: Write) -> None:
+    folder, name = tmp_path / "stereo_train_001", "171206_034559609"
+    truth = np.full(SHAPE, 40, np.uint16)
+    truth[5] = 65535
+    picture(folder / "disparity" / f"{name}_Camera_5.png", truth)
+    for camera in (5, 6):
+        picture(folder / f"camera_{camera}" / f"{name}_Camera_{camera}.jpg", 9)
+    objects = np.zeros(SHAPE, np.uint16)
+    objects[:2] = 65535
+    picture(folder / "fg_mask" / f"{name}_Camera_5.png", objects)
+    picture(folder / "bg_mask" / f"{name}_Camera_5.png", 65535 - objects)
+    scene = load_dataset("apolloscape", tmp_path)[f"stereo_train_001-{name}"]
+    check(scene, 40.0)
+    assert np.isnan(scene.gt[5]).all()
+    assert (scene.mask("fg").sum(), scene.mask("bg").sum()) == (18, 36)
+    assert not scene.calibration.metric
+
+
 @pytest.mark.parametrize(
     "name",
     [
         *("drivingstereo", "argoverse", "vkitti2", "booster", "instereo2k", "fallingthings"),
-        *("tartanair", "unrealstereo4k", "crestereo", "layeredflow"),
+        *("tartanair", "unrealstereo4k", "crestereo", "layeredflow", "scared", "serv-ct", "fsd", "apolloscape"),
     ],
 )
 def test_another_folder_is_named_with_what_was_looked_for(tmp_path: Path, picture: Write, name: str) -> None:

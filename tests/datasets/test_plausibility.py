@@ -15,7 +15,7 @@ from PIL import Image
 
 from stereogauge.cli import main
 from stereogauge.datasets import load_dataset
-from stereogauge.datasets.misplaced import other_view
+from stereogauge.datasets.misplaced import other_view, sampled
 from stereogauge.datasets.plausibility import calibration_doubt, suspicion
 from stereogauge.datasets.results.find import find_results
 from stereogauge.io import write_disparity
@@ -47,6 +47,10 @@ def with_value(value: float) -> Deform:
     return lambda values: np.where(np.random.default_rng(1).random(values.shape) < 0.06, np.float32(value), values)
 
 
+def with_zeros(values: DisparityMap) -> DisparityMap:
+    return np.where(np.random.default_rng(2).random(values.shape) < 0.1, np.float32(0), values)
+
+
 def stretched(values: DisparityMap) -> DisparityMap:
     low, high = float(np.nanmin(values)), float(np.nanmax(values))
     return (255 * (values - low) / (high - low)).astype(np.float32)
@@ -64,7 +68,7 @@ MISTAKES: list[tuple[str, Deform, str, str]] = [
     ("negated", lambda values: -values, "negated", "scale to -1"),
     ("sixteen", lambda values: values * 16, "wrong-scale", "scale to 16"),
     ("odd scale", lambda values: values * np.float32(3.7), "wrong-scale", "3.7 times too large"),
-    ("stretched", stretched, "wrong-scale", "offset to"),
+    ("stretched", stretched, "wrong-scale", "was the map stretched for display?"),
     ("padded", lambda values: np.pad(values, ((4, 8), (8, 19))), "padded", "crop to 13,"),
     ("padded below", lambda values: np.pad(values, ((0, 12), (0, 27))), "padded", "crop to 0,0"),
     ("half", lambda values: values[::2, ::2] / 2, "wrong-size", "set resize"),
@@ -74,6 +78,10 @@ MISTAKES: list[tuple[str, Deform, str, str]] = [
     ("-1 is unknown", with_value(-1), "one-value", "unknown to -1"),
     ("0 is unknown", with_value(0), "one-value", "unknown to 0"),
     ("9999 is unknown", with_value(9999), "one-value", "unknown to 9999"),
+    ("two values are unknown", lambda v: with_value(-1)(with_zeros(v)), "one-value", "unknown to -1,0"),
+    ("raw numbers of OpenCV", lambda v: with_value(-16)(v * 16), "wrong-scale", "set scale to 16, unknown to -16"),
+    ("shifted and scaled", lambda v: v * 4 + 40, "wrong-scale", "times the true ones and +4"),
+    ("overflowed", lambda v: (v * 16) % 256, "unrelated", "did its values overflow?"),
 ]
 
 
@@ -342,4 +350,4 @@ def test_lossy_pictures_are_called_lossy(name: str, tmp_path: Path, capsys: pyte
 
 def test_a_small_constant_offset_is_not_taken_for_the_other_view() -> None:
     truth = scene().gt
-    assert other_view(noisy(truth) + np.float32(3), truth) is None
+    assert other_view(sampled(noisy(truth) + np.float32(3), truth)) is None

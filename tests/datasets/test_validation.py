@@ -204,28 +204,3 @@ def test_a_broken_ground_truth_is_a_finding_and_a_scene_without_one_is_checked_b
     without = Scene("x", left=np.zeros((4, 4), np.uint8))
     assert check_map(tmp_path / "a.pfm", without) == []
     assert check_map(-_steps(), without)[0].kind == "suspicious"
-
-
-def test_a_submitted_map_of_another_size_is_never_decoded(
-    tmp_path: Path, data: Dataset, disparity: Write, text: Write, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    larger = np.pad(_steps(), ((4, 4), (8, 8)))
-    for scene in data.ids:
-        disparity(tmp_path / "Padded" / f"{scene}.pfm", larger)
-    assert {finding.kind for finding in validate_results(tmp_path, data).findings} == {"padded"}
-
-    def decoded(*arguments: object, **options: object) -> DisparityMap:
-        raise AssertionError("decoded")
-
-    monkeypatch.setattr("stereogauge.io.pfm._upright", decoded)
-    sent = validate_results(tmp_path, data, submitted=True)
-    assert {finding.kind for finding in sent.findings} == {"wrong-size"}
-    assert "136 × 48 pixels, the ground truth 120 × 40" in sent.findings[0].sentence
-    text(tmp_path / "Padded" / "results.toml", "crop = [8, 4]")
-    for scene in data.ids:
-        disparity(tmp_path / "Padded" / "right" / f"{scene}.pfm", larger)
-    cut = validate_results(tmp_path, data, submitted=True)
-    assert [finding.kind for finding in cut.findings] == ["wrong-size"] * 3
-    assert "cut it before" in cut.findings[0].sentence
-    monkeypatch.undo()
-    assert validate_results(tmp_path, data).ok

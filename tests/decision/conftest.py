@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from tests.supplement import supplement_maxima as supplement_maxima
 
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.facts import SceneFacts
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +36,7 @@ def cube_of() -> Callable[..., ScoreCube]:
             missing=lost.copy(),
             protocol="0123456789abcdef",
             datasets=("made",) * array.shape[1],
-            sizes=(1.0,) * array.shape[1],
+            facts=(SceneFacts(size=1.0),) * array.shape[1],
         )
 
     return build

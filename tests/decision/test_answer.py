@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.durations import least_time
 
 import stereogauge as sg
 from stereogauge.decision.source import Source, compatibility
@@ -35,7 +35,7 @@ def test_the_better_one_wins_where_every_scene_says_so(cube_of: Build) -> None:
     assert [place.rank for place in found.places] == [1, 2]
     # A: mean of 5 … 5.7 % is 5.35; 80 % is what the worst real algorithms reach.
     assert found.places[0].score == pytest.approx(5.35 / 80)
-    assert found.places[1].p_value == pytest.approx(2 / 2**8)
+    assert found.places[1].p_value == pytest.approx(1 / 2**8)
 
 
 def test_no_winner_without_a_difference(cube_of: Build) -> None:
@@ -49,19 +49,19 @@ def test_mixed_scenes_carry_no_winner(cube_of: Build) -> None:
     mixed = [[[5.0 + k % 2 * 3] for k in range(8)], [[7.2 - k % 2 * 3] for k in range(8)]]
     found = sg.answer(cube_of(mixed), weights={"bad@1": 1})
     assert found.winner is None
-    assert found.claims[0].kind == "alike"
+    assert found.claims[0].kind == "ahead"
     assert found.claims[0].numbers["scenes"] == 8
 
 
 def test_deleting_pixels_never_makes_a_winner(cube_of: Build) -> None:
-    """With a third of its pixels gone the first would have by far the best rms."""
+    """With a third of its pixels gone the first would have by far the best rms; it is not considered."""
     values = [[[1.0]] * 8, [[4.0 + 0.1 * k] for k in range(8)], [[6.0 + 0.1 * k] for k in range(8)]]
     sparse = np.zeros((3, 8, 1))
     sparse[0] = 330
     found = sg.answer(cube_of(values, ["rms:all"], sparse), weights={"rms": 1})
     assert found.leader == "B"
     assert "A" not in (found.winner, *found.rivals)
-    assert any("A" in line and "covers 67 %" in line for line in found.unknown)
+    assert any("A" in line and "covers 67 % of the pixels, and 90 % are needed" in line for line in found.unknown)
 
 
 def test_leaving_a_few_pixels_out_is_charged(cube_of: Build) -> None:
@@ -71,11 +71,10 @@ def test_leaving_a_few_pixels_out_is_charged(cube_of: Build) -> None:
     lost = np.zeros((2, 8, 1))
     lost[0] = 80
     found = sg.answer(cube_of(array, ["rms:all"], lost), weights={"rms": 1})
-    assert found.leader == "A"
-    assert found.winner is None
-    assert found.claims[0].kind == "sparse-leader"
-    assert found.claims[0].names == ("A", "B")
-    assert found.claims[0].numbers["lost"] == pytest.approx(0.08)
+    assert found.leader == found.winner == "B"
+    charged = {place.algorithm: place.charged for place in found.places}
+    assert charged["B"] == 0
+    assert charged["A"] > 0.05
 
 
 def test_a_value_at_every_pixel_excludes_maps_with_holes(cube_of: Build) -> None:
@@ -157,8 +156,8 @@ def test_every_form_holds_the_same_answer(cube_of: Build) -> None:
 
 def test_a_table_and_a_store_answer_alike(tmp_path: Path) -> None:
     truth = np.tile(np.float32([4, 4, 8, 8]), (20, 10))
-    scenes = [sg.Scene(f"s{k}", gt=truth) for k in range(6)]
-    maps = {"far": {s.id: truth + 2 for s in scenes}, "near": {s.id: truth + 0.5 for s in scenes}}
+    scenes = [sg.Scene(f"s{k}", gt=truth + k) for k in range(6)]
+    maps = {"far": {s.id: s.gt + 2 for s in scenes}, "near": {s.id: s.gt + 0.5 for s in scenes}}
     table = sg.evaluate(maps, scenes, ["bad@1"], ["all"])
     with sg.open_store(tmp_path / "scores.sqlite") as store:
         store.write(table)
@@ -196,16 +195,13 @@ def test_bad_options_are_refused_in_one_sentence(cube_of: Build, options: dict[s
         )
 
 
-def test_a_hundred_algorithms_on_two_hundred_scenes_take_less_than_half_a_second(cube_of: Build) -> None:
+def test_a_hundred_algorithms_on_two_hundred_scenes_take_as_long_as_some_sorts_of_their_scores(cube_of: Build) -> None:
     random = np.random.default_rng(0)
     wanted = [*load_profile("balanced").weights, "bad@0.5", "bad@2", "mae", "mse", "mre", "quantile@95", "quantile@50"]
     columns = [str(c) for c in columns_of(wanted, ["all", "nonocc", "disc", "boundary", "interior", "occluded"])]
     columns = columns[:60]
     assert len(columns) == 60
-    cube = cube_of(random.random((100, 200, 60)), columns, algorithms=[f"a{k}" for k in range(100)])
-    seconds = []
-    for _ in range(3):
-        begin = time.thread_time()  # of this thread: other programs on the machine do not count
-        sg.answer(cube, profile="balanced")
-        seconds.append(time.thread_time() - begin)
-    assert min(seconds) < 0.5
+    scores = random.random((100, 200, 60))
+    cube = cube_of(scores, columns, algorithms=[f"a{k}" for k in range(100)])
+    answered = least_time(lambda: sg.answer(cube, profile="balanced"))
+    assert answered < 40 * least_time(lambda: np.argsort(scores, axis=0))

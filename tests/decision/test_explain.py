@@ -96,20 +96,48 @@ def test_a_difference_worked_by_hand(cube_of: Build) -> None:
     assert regions == {"background beside edges": 0.0625, "not attributed": -0.0375}
     assert found.better == "B"
     assert [(claim.kind, claim.names) for claim in found.claims] == [
-        ("better", ("B", "A")),
+        ("ahead-on-few", ("B", "A")),
+        ("lead-by-region", ("B", "background beside edges")),
         ("better-at", ("B", "d-fat")),
         ("better-at", ("A", "bad@1")),
         ("ahead-on", ("B", "scene0")),
-        ("lead-by-region", ("B", "background beside edges")),
         ("unattributed", ()),
     ]
-    assert found.claims[2].numbers == {"bad@1 own": 12, "bad@1 other": 16}
-    assert found.claims[-1].numbers["share"] == pytest.approx(0.375)
-    assert found.text.startswith("With these weights, B is better than A. Its score is 0.213 against 0.238")
+    assert found.claims[3].numbers == {"bad@1 own": 12, "bad@1 other": 16}
+    assert found.claims[-1].numbers["share"] == pytest.approx(1.5)  # of the difference, as the table by region has it
+    few = "With these weights, B has a better score than A on 2 independent scenes, too few to rule out chance."
+    assert found.text.startswith(f"{few} Its score is 0.213 against 0.238")
     assert "A is better at bad pixels (bad@1), 12.0 % against 16.0 %." in found.text
     (undivided,) = found.undivided_claims
     assert (undivided.names, undivided.texts) == (("bad@1",), {"reason": "not-stored"})
     assert "--metrics bad@1 --regions part-occluded,part-background" in found.command
+
+
+def test_the_words_follow_the_test_of_the_answer(cube_of: Build) -> None:
+    """Ten scenes: better on all of them, on average only, and on one scene by much."""
+    steady = [[float(k)] for k in range(10, 20)]
+    worse = [[k + 5.0] for (k,) in steady]
+    mixed = [[k + (20.0 if place % 2 else -18.0)] for place, (k,) in enumerate(steady)]
+    cube = cube_of([steady, worse, mixed], ["bad@1:all"])
+    weights = {"bad@1": 1}
+    assert explain(cube, "A", "B", weights=weights).text.startswith("With these weights, A is better than B. ")
+    unsure = explain(cube, "C", "A", weights=weights)
+    assert unsure.better == "A"
+    assert "A is ahead of C, but 10 independent scenes do not rule out that C is more than 5 % better." in unsure.text
+    places = {place.algorithm: place for place in sg.answer(cube, weights=weights).places}
+    assert not places["B"].open
+    assert places["C"].open
+    assert unsure.p_value == pytest.approx(places["C"].p_value)
+
+
+def test_scores_that_charge_missing_pixels_say_so(cube_of: Build) -> None:
+    """The mean in the sentence is not the measured one of `table` where pixels are missing."""
+    whole = explain(cube_of([[[8.0]], [[9.0]]], ["mae-valid:all"]), "A", "B", weights={"mae-valid": 1})
+    assert "charged" not in whole.text
+    lost = cube_of([[[8.0]], [[9.0]]], ["mae-valid:all"], missing=[[[100.0]], [[0.0]]])
+    found = explain(lost, "A", "B", weights={"mae-valid": 1})
+    assert "with missing pixels charged: A gives no value at 10 % of them." in found.text
+    assert found.to_dict()["completeness"] == pytest.approx([0.9, 1.0])
 
 
 def test_equal_scores_are_said(cube_of: Build) -> None:
@@ -180,6 +208,9 @@ def test_stored_parts_are_used_and_never_weigh_twice(pole: sg.Scene) -> None:
     assert explain(parted, "right", "shifted", weights=weights).difference == pytest.approx(
         explain(plain, "right", "shifted", weights=weights).difference
     )
+    for table in (plain, parted):
+        assert [place.score for place in sg.answer(table, weights=weights).places] == pytest.approx([0, 0.3125])
+        assert sg.rank(table, "weighted", weights=weights).value.tolist() == pytest.approx([0, 0.3125])
     assert explain(parted, "right", "shifted", weights=weights).regions[-1].amount == 0
     assert explain(plain, "right", "shifted", weights=weights).regions[-1].amount != 0
 

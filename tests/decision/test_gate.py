@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 import stereogauge as sg
 from stereogauge.decision.gate import Gate, gate, parse_limit
 from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.facts import SceneFacts
 from stereogauge.tables.decision_tables import gate_table
 
 Build = Callable[..., ScoreCube]
@@ -78,6 +80,18 @@ def test_a_rise_within_chance_passes_where_significance_is_asked_for(cube_of: Bu
     assert not checked(cube_of, old, worse, "bad@1=+0.1", significant=True).passed
 
 
+def test_scenes_of_one_place_are_one_in_the_test_of_chance(cube_of: Build) -> None:
+    """Six scenes that became worse are not chance (p = 1/32); as variants of three places they may be (p = 1/4)."""
+    before, after = (cube_of([[[10.0 + more * place] for place in range(1, 7)]]) for more in (0.0, 1.0))
+    limit = [parse_limit("bad@1=+0.1")]
+    assert not gate(after, before, limit, significant=True).passed
+    names = ("Piano", "PianoL", "Motorcycle", "MotorcycleE", "Playtable", "PlaytableP")
+    before, after = (replace(cube, scenes=names) for cube in (before, after))
+    found = gate(after, before, limit, significant=True)
+    assert found.checks[0].p_value == pytest.approx(0.25)
+    assert found.passed
+
+
 def test_a_scene_that_was_lost_fails(cube_of: Build) -> None:
     found = checked(cube_of, [10, 20], [10, float("nan")], "bad@1=+1")
     assert [(check.where, check.note) for check in found.checks if check.failed] == [("scene1", "lost")]
@@ -116,3 +130,26 @@ def test_junit_names_every_check(cube_of: Build) -> None:
     failed = [case.get("name") for case in suite if case.find("failure") is not None]
     assert failed == ["scene0"]
     assert np.all([case.get("classname") == "A.bad@1:all" for case in suite])
+
+
+def test_what_is_gone_fails_by_name(cube_of: Build) -> None:
+    old = cube_of([[[4.0], [5.0]], [[4.0], [5.0]]], algorithms=["kept", "gone"])
+    new = cube_of([[[4.0]]], algorithms=["kept"])
+    found = gate(new, old, [parse_limit("bad@1=+1")], failures={("kept", "scene0"): "the file is empty"})
+    assert not found.passed
+    for said in ("gone: gone from the store", "scene1: the scene is gone", "kept on scene0: failed: the file is empty"):
+        assert said in found.sentence
+        assert f"::error title={said.replace(':', '%3A')}" in found.annotations()
+    assert found.annotations().count("::error") == 3
+    assert found.junit().count("<failure") == 3
+    allowed = gate(new, old, [parse_limit("bad@1=+1")], allow_missing=True)
+    assert allowed.passed
+    assert {check.verdict for check in allowed.checks} >= {"gone from the store (allowed)", "kept"}
+
+
+def test_changed_ground_truth_fails(cube_of: Build) -> None:
+    cube = cube_of([[[4.0], [5.0]]])
+    old, new = (replace(cube, facts=(SceneFacts(truth="a"), SceneFacts(truth=second))) for second in ("b", "c"))
+    found = gate(new, old, [parse_limit("bad@1=+1")])
+    assert [check.subject for check in found.checks if check.failed] == ["scene1: its ground truth changed"]
+    assert gate(old, old, [parse_limit("bad@1=+1")]).passed

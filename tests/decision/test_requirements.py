@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,10 +54,10 @@ def test_requirements_become_columns() -> None:
 
 
 def test_the_protocols_own_width_of_structures_needs_no_other_evaluation() -> None:
-    wanted = load_requirements(changed(object={"size": 0.016, "at": 2.0}))
+    wanted = load_requirements(changed(object={"size": 0.024, "at": 2.0}))
     protocol = sg.load_protocol("default")
     lost = {one.column: one for one in required_columns(wanted, protocol, 0.25)}["f-missing"]
-    assert protocol.geometry.at(0.25).fine_width == 8
+    assert protocol.geometry.at(0.25).fine_width == 12
     assert lost.settings == ""
 
 
@@ -129,6 +130,17 @@ def test_what_is_not_measured_is_not_checked_and_carries_no_winner(cube_of: Buil
     assert found.not_measured[0].command.endswith("--metrics seconds")
 
 
+def test_scenes_of_one_place_are_one_scene(cube_of: Build) -> None:
+    """Two exposures of one scene do not show that the requirements would be met on another."""
+    cube = cube_of([[[5.0, 1.0]] * 2, [[20.0, 0.5]] * 2], COLUMNS)
+    assert sg.answer(cube, requirements=WANTED).winner == "A"
+    exposures = replace(cube, scenes=("Motorcycle", "MotorcycleE"))
+    found = sg.answer(exposures, requirements=WANTED)
+    assert found.winner is None
+    assert found.requirements is not None
+    assert found.requirements.scenes == 1
+
+
 def test_scenes_that_disagree_carry_no_winner(cube_of: Build) -> None:
     values = [[[3.0 if k % 2 else 15.0, 1.0] for k in range(4)], [[40.0, 1.0]] * 4]
     found = sg.answer(cube_of(values, COLUMNS), requirements=WANTED)
@@ -152,6 +164,32 @@ def test_what_the_camera_allows_is_stated() -> None:
     claims = camera_limits(load_requirements(changed(object={"size": 0.001, "at": 4.0})))
     assert [claim.kind for claim in claims] == ["depth-step", "within-reach", "below-a-pixel"]
     assert sentences(claims)[0].startswith("One step of 0.25 px of disparity at 5 m is 0.0314 m of depth")
+
+
+def test_run_times_are_scaled_to_the_camera(cube_of: Build) -> None:
+    """The camera has 1280·960 px, 4 times those of the runs: 0.4 s there are 1.6 s, and 0.6 s are too slow."""
+    cube = cube_of([[[0.0, 0.4]] * 4, [[0.0, 0.6]] * 4], COLUMNS)
+    wanted = load_requirements(WANTED)
+    plain = fulfilment(cube, wanted)
+    assert plain.values[:, 1].tolist() == pytest.approx([0.4, 0.6])
+    assert "not scaled to 1280×960 px" in plain.requirements[1].arithmetic
+    note = "640×480, 64 disparities, 1 thread, X1"
+    scaled = fulfilment(replace(cube, runs={("A", scene): note for scene in cube.scenes}), wanted)
+    assert scaled.values[:, 1].tolist() == pytest.approx([1.6, 2.4])
+    assert scaled.fulfilling == cube.algorithms[:1]
+    assert "2 s per pair of 1280×960 px; measured on 640×480 px" in scaled.requirements[1].arithmetic
+    assert fulfilment(replace(cube, runs={("A", cube.scenes[0]): note}), wanted).values[0, 1] == 0.4
+
+
+def test_completeness_of_a_smaller_region_is_not_that_of_all_pixels(cube_of: Build) -> None:
+    lost = np.full((2, 4, 1), 100.0)
+    cube = cube_of([[[5.0]] * 4, [[6.0]] * 4], ["bad@1:nonocc"], lost)
+    wanted = {key: WANTED[key] for key in ("name", "camera", "distances")} | {"completeness": {"share": 0.95}}
+    held = sg.answer(cube, requirements=wanted).requirements
+    assert held is not None
+    (required,) = held.to_dict()["requirements"]
+    assert (required["column"], required["measured"]) == ("invalid:all", False)
+    assert np.isnan(held.values).all()
 
 
 def test_completeness_is_read_from_the_scores(cube_of: Build) -> None:
@@ -222,11 +260,10 @@ def test_scores_without_calibration_measure_nothing_of_it() -> None:
 
 
 def test_a_calibrated_scene_is_held_against_the_requirements() -> None:
-    """f·B = 200 px·m: the truth lies at 2 m; one map is right, the other off by 0.5 m."""
-    truth = np.full((40, 60), 100, np.float32)
+    """f·B = 200 px·m: the truths lie at about 2 m; one map is right, the other off by 0.5 m."""
     camera = sg.Calibration(focal=1000, baseline=0.2)
-    scenes = [sg.Scene(f"s{k}", gt=truth, calibration=camera) for k in range(3)]
-    maps = {"right": {s.id: truth for s in scenes}, "off": {s.id: truth * 0.8 for s in scenes}}
+    scenes = [sg.Scene(f"s{k}", gt=np.full((40, 60), 100 + k, np.float32), calibration=camera) for k in range(3)]
+    maps = {"right": {s.id: s.gt for s in scenes}, "off": {s.id: s.gt * 0.8 for s in scenes}}
     scores = sg.evaluate(maps, scenes, ["bad-z@0.1:depth@1,4", "invalid:all"])
     wanted = {key: WANTED[key] for key in ("name", "camera", "distances", "tolerance")}
     assert sg.answer(scores, requirements=wanted).winner == "right"

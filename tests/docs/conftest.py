@@ -13,7 +13,8 @@ import pytest
 import stereogauge as sg
 
 ROWS = slice(120, 360)
-CROPS = {"Motorcycle": slice(180, 500), "MotorcycleE": slice(380, 700)}
+CROPS = {"Motorcycle": slice(180, 500), "MotorcycleE": slice(380, 700), "Adirondack": slice(300, 620)}
+"""Scenes of the kit: parts of one image under the names of the real ones."""
 CALIBRATION = """cam0=[994.978 0 140; 0 994.978 120; 0 0 1]
 cam1=[994.978 0 171.086; 0 994.978 120; 0 0 1]
 doffs=31.086

@@ -12,7 +12,7 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.errors import ProtocolError, SizeError, StereogaugeError
-from stereogauge.tables.markup import latex_tabular
+from stereogauge.tables.formats import latex_tabular
 from stereogauge.tables.score_table import score_table
 from stereogauge.text import number_text
 

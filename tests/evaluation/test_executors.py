@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
-import threading
 import time
 
 import pytest
 
 from stereogauge.evaluation.executors import InProcess
-from stereogauge.evaluation.processes import LocalProcesses, WorkerDied, can_copy, default_workers
+from stereogauge.evaluation.processes import LocalProcesses, WorkerDied, default_workers
 
 
 @pytest.fixture(scope="module")
@@ -50,43 +47,6 @@ def test_what_cannot_be_sent_is_an_error_of_the_call(executor):
     with pytest.raises(Exception, match="pickle"):
         executor.submit(lambda: 1).result(60)
     assert executor.submit(abs, -5).result(60) == 5
-
-
-COPIED = """
-import importlib, os, sys, types
-import numpy
-from stereogauge.evaluation.processes import LocalProcesses
-from stereogauge.evaluation.processes import can_copy
-assert can_copy()
-remembered = types.ModuleType("remembered")
-remembered.pair = lambda: (os.getpid(), "known here")
-remembered.pair.__module__, remembered.pair.__qualname__ = "remembered", "pair"
-sys.modules["remembered"] = remembered
-with LocalProcesses(1, copied=True) as executor:
-    assert not can_copy()
-    number, text = executor.submit(remembered.pair).result(60)
-    assert (number != os.getpid(), text) == (True, "known here")
-    try:
-        executor.submit(divmod, 1, 0).result(60)
-    except ZeroDivisionError as problem:
-        print(problem)
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux only")
-def test_a_copied_process_has_what_is_imported_here_and_tells_its_errors():
-    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1"}
-    ended = subprocess.run([sys.executable, "-c", COPIED], env=environment, capture_output=True, text=True, check=False)
-    assert (ended.stderr, "zero" in ended.stdout) == ("", True)
-
-
-def test_a_process_with_threads_is_not_copied():
-    ended = threading.Event()
-    thread = threading.Thread(target=ended.wait)
-    thread.start()
-    assert not can_copy()
-    ended.set()
-    thread.join()
 
 
 def test_ending_at_once_kills_what_runs_and_cancels_what_waits():

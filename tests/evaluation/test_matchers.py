@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from stereogauge.datasets.declaration import search_range
 from stereogauge.errors import MatcherError, StereogaugeError
 from stereogauge.evaluation.executors import InProcess
 from stereogauge.evaluation.fingerprints import ContentHashes
-from stereogauge.evaluation.matchers import make_maps, search_range, wanted_matcher
+from stereogauge.evaluation.matchers import make_maps, wanted_matcher
 from stereogauge.evaluation.memory import PeakMemory
 from stereogauge.evaluation.plan import make_plan
 from stereogauge.evaluation.progress import Progress
@@ -65,6 +66,14 @@ def test_a_map_is_made_once(benchmark, store, tmp_path):
     assert one.results == two.results
     assert one.facts == two.facts
     assert set(one.results[0].maps) == set(benchmark.scenes)
+
+
+def test_a_matcher_is_described_by_its_declaration(benchmark, store, tmp_path):
+    (result,) = made(benchmark, store, tmp_path / "maps", "quick=opencv-bm:block=9").results
+    assert result.description.startswith("cv2.StereoBM: sums of absolute differences")
+    assert result.about["publication"] == "OpenCV, cv2.StereoBM"
+    assert "block = 9" in result.about["parameters"]
+    assert result.about["hardware"]
 
 
 def test_other_parameters_or_images_make_another_map(benchmark, store, tmp_path):

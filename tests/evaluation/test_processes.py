@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
-from stereogauge.errors import MissingDependency, StereogaugeError
-from stereogauge.evaluation.processes import CallCancelled, TimeLimitExceeded, WorkerDied, WorkerProcess
+from stereogauge.errors import FileError, MissingDependency, StereogaugeError
+from stereogauge.evaluation.processes import CallCancelled, OpenedFile, TimeLimitExceeded, WorkerDied, WorkerProcess
 
 
 @pytest.fixture
@@ -21,24 +25,44 @@ def worker():
     opened.end()
 
 
-def counting(steps, report):
-    for step in range(steps):
-        report("step", step)
-    return steps
+def forking():
+    child = os.fork()
+    if child == 0:
+        time.sleep(600)
+    return child
 
 
-def counting_after_the_end(report):
-    """Goes on to report from a thread when its own call is over."""
-    started = threading.Event()
+def forking_and_staying():
+    forking()
+    time.sleep(600)
 
-    def later():
-        started.set()
-        for _ in range(400):
-            report("late", None)
-            time.sleep(0.005)
 
-    threading.Thread(target=later, daemon=True).start()
-    started.wait()
+def reading(file):
+    return file.read()
+
+
+def writing(path):
+    with open(path, "wb") as file:
+        file.write(b"1")
+
+
+class Trap:
+    """An answer that would do something to whoever rebuilds it."""
+
+    def __reduce__(self):
+        return os.mkdir, ("/tmp/stereogauge-trap",)
+
+
+def answer_with_a_trap():
+    return {"maps": [Trap()]}
+
+
+def bytes_of(size):
+    return b"\x07" * size
+
+
+def fail(kind):
+    raise {"known": FileError, "memory": MemoryError}[kind]("what happened")
 
 
 def failing_with_a_special_error():
@@ -61,20 +85,6 @@ def test_a_process_is_not_used_again_after_an_error(worker, fails):
         worker.call(*fails)
     assert worker.process_id is None
     assert worker.call(os.getpid) != first
-
-
-def test_messages_arrive_in_their_order_and_before_the_result(worker):
-    heard = []
-    assert worker.call(counting, 3, report=lambda *message: heard.append(message)) == 3
-    assert heard == [("step", 0), ("step", 1), ("step", 2)]
-
-
-def test_a_message_of_an_earlier_call_is_never_credited_to_a_later_one(worker):
-    worker.call(counting_after_the_end, report=lambda *message: None)
-    heard = []
-    worker.call(time.sleep, 0.3)
-    worker.call(counting, 2, report=lambda *message: heard.append(message))
-    assert heard == [("step", 0), ("step", 1)]
 
 
 def test_a_call_is_stopped_at_its_time_limit_which_does_not_count_the_start(worker):
@@ -137,3 +147,90 @@ def test_an_answer_that_cannot_be_sent_is_an_error_of_the_call(worker):
 def test_a_signal_is_named(worker):
     with pytest.raises(WorkerDied, match="by signal SIGSEGV"):
         worker.call(signal.raise_signal, signal.SIGSEGV)
+
+
+# a process that reads files of strangers
+
+
+@pytest.fixture
+def untrusted():
+    opened = WorkerProcess(4 << 30, untrusted=True)
+    yield opened
+    opened.end()
+
+
+def test_an_untrusted_worker_sends_plain_values_and_bytes_only(untrusted):
+    assert untrusted.call(bytes_of, 1 << 20) == b"\x07" * (1 << 20)  # its module can be imported at the first call only
+    assert untrusted.call(abs, -5) == 5
+    with pytest.raises(StereogaugeError, match="cannot be sent"):
+        untrusted.call(answer_with_a_trap)
+    assert not Path("/tmp/stereogauge-trap").exists()
+    with pytest.raises(StereogaugeError, match="FileError: what happened"):
+        untrusted.call(fail, "known")
+    with pytest.raises(MemoryError):
+        untrusted.call(fail, "memory")
+
+
+def test_an_answer_that_is_none_ends_the_process(untrusted):
+    class Sending:
+        def recv_bytes(self, most):
+            return b"\x80\x04."
+
+    with pytest.raises(WorkerDied, match="no answer"):
+        untrusted._received(Sending())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limits")
+def test_an_untrusted_worker_reads_the_file_that_it_is_given_and_no_other(untrusted, tmp_path):
+    (tmp_path / "given").write_bytes(b"content")
+    assert untrusted.call(reading, OpenedFile(str(tmp_path / "given"))) == b"content"
+    with pytest.raises(StereogaugeError, match=r"OSError|PermissionError"):
+        untrusted.call(reading, OpenedFile(str(tmp_path / "given")))
+
+
+def test_an_untrusted_worker_writes_no_file(untrusted, tmp_path):
+    with pytest.raises(StereogaugeError, match="OSError"):
+        untrusted.call(writing, str(tmp_path / "file"))
+    assert not (tmp_path / "file").exists() or not (tmp_path / "file").read_bytes()
+
+
+def gone(process):
+    return not psutil.pid_exists(process) or psutil.Process(process).status() == psutil.STATUS_ZOMBIE
+
+
+def wait_until(condition):
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.05)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+def test_what_a_worker_started_ends_with_it(worker):
+    child = worker.call(forking)
+    assert not gone(child)
+    worker.end()
+    wait_until(lambda: gone(child))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+@pytest.mark.parametrize("untrusted", ["False", "True"])
+def test_what_a_worker_started_ends_with_a_killed_server(untrusted):
+    """The server has no time to end anything; its worker notices and takes its own children along."""
+    program = (
+        "import os, sys, threading, time, psutil\n"
+        "from stereogauge.evaluation.processes import WorkerProcess\n"
+        "from tests.evaluation.test_processes import forking_and_staying\n"
+        "if __name__ == '__main__':\n"
+        f"    worker = WorkerProcess(untrusted={untrusted})\n"
+        "    threading.Thread(target=worker.call, args=(forking_and_staying,), daemon=True).start()\n"
+        "    while worker.process_id is None or not psutil.Process(worker.process_id).children():\n"
+        "        time.sleep(0.05)\n"
+        "    print(worker.process_id, psutil.Process(worker.process_id).children()[0].pid, flush=True)\n"
+        "    os.kill(os.getpid(), 9)\n"
+    )
+    if untrusted == "True" and os.geteuid() != 0:
+        pytest.skip("it cannot start a process here")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == -9, done.stderr
+    wait_until(lambda: all(gone(int(process)) for process in done.stdout.split()))

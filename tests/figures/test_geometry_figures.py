@@ -6,14 +6,17 @@ import numpy as np
 import pytest
 
 from stereogauge.errors import UnknownNameError
+from stereogauge.figures.galleries import most_different_crop
 from stereogauge.figures.geometry import (
     direction_histograms_data,
     plane_segmentation_data,
     region_picture,
     set_pictures,
 )
+from stereogauge.figures.pictures import picture_figure, set_crops, shown_pixels
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.measurement import Measurement
+from stereogauge.metrics.picture import Picture
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
 
@@ -39,7 +42,7 @@ def test_the_picture_of_a_region_shows_its_pixels(scene_regions: SceneRegions) -
 
 def test_extrapolated_maps_differ_from_the_ground_truth_on_their_band_only(scene_regions: SceneRegions) -> None:
     pictures = set_pictures(scene_regions)
-    steps = {"gradient", "direction-change", "thin-runs"}
+    steps = {"planes", "gradient", "direction-change", "thin-runs"}
     assert set(pictures) == {"discontinuities", "extrapolated-background", "extrapolated-foreground", "normals"} | steps
     assert set(set_pictures(scene_regions, ["normals"])) == {"normals"}
     with pytest.raises(UnknownNameError, match="Did you mean 'normals'"):
@@ -77,3 +80,25 @@ def test_direction_histograms_peak_where_the_planes_lean(scene_regions: SceneReg
     assert {(row["from"] + row["to"]) / 2 for row in truth[-2:]} == {90.0, -180.0}
     assert sum(row["pixels"] for row in truth) == scene_regions.mask("planar").sum()
     assert data.encoded("png")[:4] == b"\x89PNG"
+
+
+def test_a_small_set_is_shown_as_crops_that_hold_all_of_it() -> None:
+    values = np.full((300, 400), np.nan, np.float32)
+    values[20:24, 30:33] = values[250:260, 350:352] = 1.0
+    picture = Picture(
+        "poles", values, "labels", legend={1: ("pole", "#0072b2")}, backdrop=np.zeros((300, 400), np.uint8)
+    )
+    crops = set_crops(shown_pixels(picture))
+    assert len(crops) == 2
+    assert sum(np.count_nonzero(shown_pixels(picture)[crop.inside]) for crop in crops) == 4 * 3 + 10 * 2
+    panels = [panel for row in picture_figure(picture).grid() for panel in row]
+    assert [panel.picture.shape[1] for panel in panels] == [400, crops[0].width, crops[1].width]
+    values[:, :200] = 1.0
+    assert len(picture_figure(picture).grid()) == 1
+
+
+def test_a_crop_of_a_gallery_holds_a_pixel_of_the_metric_where_nothing_differs() -> None:
+    costs = np.full((100, 200), np.nan)
+    costs[80:, 5:9] = 0.0
+    crop = most_different_crop([costs, costs], 0.2)
+    assert np.isfinite(costs[crop.inside]).any()

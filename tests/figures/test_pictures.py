@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from pathlib import Path
 
 import cv2
@@ -9,7 +11,16 @@ import numpy as np
 import pytest
 
 from stereogauge.figures.picture_files import file_name
-from stereogauge.figures.pictures import picture_figure, render, render_disparity, save_picture, write_png
+from stereogauge.figures.pictures import (
+    PanelFigure,
+    PicturePanel,
+    colour_table,
+    picture_figure,
+    render,
+    render_disparity,
+    save_picture,
+    write_png,
+)
 from stereogauge.metrics.picture import Picture
 
 VALUES = np.linspace(-1, 4, 60, dtype=np.float32).reshape(6, 10)
@@ -55,11 +66,43 @@ def test_annotated_pictures_are_written_in_every_format(tmp_path: Path, suffix: 
 
 
 def test_an_annotated_picture_has_title_unit_and_legend() -> None:
-    figure = picture_figure(heat(unknown=VALUES < -0.5), "on a scene")
-    axes = figure.axes[0]
-    assert axes.get_title(loc="left") == "t\non a scene"
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["no ground truth"]
-    assert figure.axes[1].get_xlabel() == "px"
+    drawn = picture_figure(heat(title="a < b", unknown=VALUES < -0.5), "on a scene\nof mine").encoded("svg").decode()
+    texts = [html.unescape(text) for text in re.findall(r"<text [^>]*>([^<]*)</text>", drawn)]
+    assert texts == [
+        "a < b",
+        "on a scene",
+        "of mine",
+        "0.00",
+        "0.750",
+        "1.50",
+        "2.25",
+        "≥ 3.00",
+        "px",
+        "no ground truth",
+    ]
+
+
+def test_a_figure_of_pictures_keeps_the_colours_of_its_pictures() -> None:
+    shades = [(0, 114, 178), (230, 159, 0), (0, 0, 0), (213, 94, 0)]
+    panels = [[PicturePanel(np.full((40, 60, 3), shade, np.uint8), "above", "below") for shade in shades]]
+    content = np.frombuffer(PanelFigure("title", "caption", panels).encoded("png"), np.uint8)
+    drawn = cv2.imdecode(content, cv2.IMREAD_COLOR)[..., ::-1]
+    width = drawn.shape[1] / len(shades)
+    for place, shade in enumerate(shades):
+        part = drawn[:, round(place * width) : round((place + 1) * width)]
+        assert (part == shade).all(axis=2).mean() > 0.4
+
+
+def test_colour_scales_are_those_that_matplotlib_publishes() -> None:
+    colormaps = pytest.importorskip("matplotlib").colormaps
+    for kind, name in {
+        "sequential": "plasma",
+        "diverging": "RdBu_r",
+        "cyclic": "twilight",
+        "disparity": "viridis",
+    }.items():
+        published = (colormaps[name](np.linspace(0, 1, 256))[:, :3] * 255).round()
+        assert np.array_equal(colour_table(kind), published)
 
 
 def test_a_map_is_drawn_pixel_for_pixel(tmp_path: Path) -> None:

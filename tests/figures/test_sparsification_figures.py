@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from stereogauge.confidence_measures.calibration import calibrate_probability, calibrate_sigma
-from stereogauge.confidence_measures.error_curves import sparsify_by
 from stereogauge.confidence_measures.evaluation import SceneCurves, combination_bound
-from stereogauge.confidence_measures.sparsification import curve_of, parse_error
+from stereogauge.confidence_measures.sparsification import curve_of, parse_error, sparsify_by
 from stereogauge.figures.chart import Chart
 from stereogauge.figures.confidence import (
     BOUND,

@@ -145,7 +145,7 @@ def in_worker(function: Callable[..., list[tuple[str, str]]], suffix: str, **opt
 
     @contextmanager
     def opened(folder: Path) -> Iterator[Attempt]:
-        worker = WorkerProcess(MEMORY, untrusted=True)
+        worker = WorkerProcess(MEMORY)
 
         def attempt(batch: list[bytes]) -> list[Finding]:
             named = {f"{place}.{suffix}": data for place, data in enumerate(batch)}
@@ -253,7 +253,7 @@ def submitted(folder: Path) -> Iterator[Attempt]:
                         found.append(Finding(str(done["message"]), data))
                 elif answer.status_code >= 500:
                     found.append(Finding(str(answer.status_code), data))
-                one.taken.attempts.release(answer.json().get("id", ""))
+                one.taken.jobs.release(answer.json().get("id", ""))
             return found
 
         yield attempt

@@ -15,7 +15,7 @@ HEAVY = ("cv2", "h5py", "tifffile", "imagecodecs", "OpenEXR", "PIL", "scipy", "p
 
 
 def test_the_encodings_are_those_promised() -> None:
-    files = {"pfm", "kitti", "middlebury", "sintel", "spring", "npy", "npz", "tiff", "exr", "mat"}
+    files = {"pfm", "kitti", "middlebury", "sintel", "spring", "npy", "npz", "tiff", "exr", "mat", "fsd"}
     assert set(ENCODINGS) == files | {"inverse", "depth-m", "depth-mm"}
     assert all(encoding.description and encoding.files for encoding in ENCODINGS.values())
 

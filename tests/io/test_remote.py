@@ -17,7 +17,7 @@ from stereogauge.io import read_disparity, write_disparity
 from stereogauge.io.content import fetch, stream
 from stereogauge.io.files import content_hash
 from stereogauge.io.remote import Entry, FileCache, entries_below, file_cache
-from stereogauge.io.remote_path import Listing, RemotePath, local_copy, place
+from stereogauge.io.remote_path import FileListing, RemotePath, local_copy, place
 
 TREE = ("a/left.png", "a/right.png", "a/deep/er/x.pfm", "b/left.png", ".hidden", "top.toml", "b/.dot/y.pfm")
 
@@ -36,7 +36,7 @@ def test_a_listed_folder_answers_as_a_local_one(tmp_path: Path) -> None:
     for name in TREE:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(name)
-    remote = RemotePath("s3://b/top", None, Listing("s3://b/top", {name: Entry(1, "m") for name in TREE}))
+    remote = RemotePath("s3://b/top", None, FileListing("s3://b/top", {name: Entry(1, "m") for name in TREE}))
 
     def told(root, paths):
         return sorted((path.relative_to(root).as_posix(), path.is_file(), path.is_dir()) for path in paths)

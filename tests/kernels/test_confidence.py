@@ -15,7 +15,7 @@ from stereogauge.kernels.confidence import (
     tree_scores,
     window_agreement,
 )
-from stereogauge.kernels.cost_summary import NONE, CostSummary, Scales, flat_costs, summary_rows
+from stereogauge.kernels.cost_summary import NONE, CostSummary, RowSummary, Scales, flat_costs
 
 pytestmark = pytest.mark.usefixtures("processor_level")
 
@@ -43,7 +43,7 @@ def summarised(costs: NDArray[np.uint16], winners: NDArray[np.uint16], scales: S
     height, width, ndisp = costs.shape
     found = CostSummary.empty(height, width)
     flat, padded = flat_costs(costs)
-    summary_rows(flat, 0, padded, ndisp, winners, scales, found, 0, height)
+    RowSummary(flat, padded, ndisp, winners, scales, found).fill(0, height)
     return found
 
 
@@ -77,12 +77,12 @@ def test_summaries_are_those_of_the_formulas(width: int, ndisp: int, highest: in
 def test_costs_that_do_not_fit_are_refused() -> None:
     costs, scales, found = np.zeros(3 * 4 * 8, np.uint16), Scales.of(100, 100, 800), CostSummary.empty(3, 4)
     winners = np.zeros((3, 4), np.uint16)
-    summary_rows(costs, 0, 8, 7, winners, scales, found, 0, 3)
+    RowSummary(costs, 8, 7, winners, scales, found).fill(0, 3)
     for first_row, padded, ndisp, rows in ((0, 9, 9, (0, 3)), (0, 8, 9, (0, 3)), (1, 8, 7, (0, 3)), (0, 8, 7, (0, 4))):
         with pytest.raises(ValueError, match="are not within"):
-            summary_rows(costs, first_row, padded, ndisp, winners, scales, found, *rows)
+            RowSummary(costs, padded, ndisp, winners, scales, found).fill(*rows, first_row)
     with pytest.raises(ValueError, match="not among their 7 disparities"):
-        summary_rows(costs, 0, 8, 7, winners + np.uint16(7), scales, found, 0, 3)
+        RowSummary(costs, 8, 7, winners + np.uint16(7), scales, found).fill(0, 3)
 
 
 @pytest.mark.parametrize("ndisp", [1, 2, 40])

@@ -29,8 +29,12 @@ def pixels_along(start: Pixel, step: tuple[float, float], count: int, shape: Pix
 def reference_bands(
     filled: Floats, along_x: Floats, along_y: Floats, discontinuity: np.ndarray, length: int, least_gap: float
 ) -> dict[Pixel, tuple[int, float]]:
-    """Side and value from beyond per pixel: of all claims the nearest, of equally near ones the first if all agree."""
+    """Side and value from beyond per pixel: of all claims the nearest, of equally near ones the first if all agree.
+
+    A discontinuity pixel belongs to the side that its own disparity is nearer to.
+    """
     claims: dict[Pixel, list[tuple[int, int, float]]] = {}
+    own: dict[Pixel, tuple[int, float]] = {}
     for start in zip(*np.nonzero(discontinuity), strict=True):
         x, y = along_x[start], along_y[start]
         size = np.sqrt(x * x + y * y)
@@ -45,6 +49,8 @@ def reference_bands(
         foreground, background = filled[ways[0][0]], filled[ways[1][0]]
         if foreground - background < least_gap:
             continue
+        near = foreground - filled[start] < filled[start] - background
+        own[start] = (1, background) if near else (-1, foreground)
         for side, band, beyond in ((1, ways[0], background), (-1, ways[1], foreground)):
             for away, pixel in enumerate(band):
                 if not discontinuity[pixel]:
@@ -54,7 +60,7 @@ def reference_bands(
         nearest = [claim for claim in made if claim[0] == min(away for away, _, _ in made)]
         if len({side for _, side, _ in nearest}) == 1:
             bands[pixel] = nearest[0][1:]
-    return bands
+    return bands | own
 
 
 def test_bands_belong_to_the_nearest_edge() -> None:

@@ -117,9 +117,9 @@ def test_extents_of_labels(kind: type) -> None:
 def test_labels_outside_the_table_are_refused(label: int) -> None:
     labels = np.array([[0, 1], [label, 0]], np.int32)
     ones, everywhere = np.ones(labels.shape, np.float32), np.ones(labels.shape, np.bool_)
-    with pytest.raises(ValueError, match="0 to 1"):
+    with pytest.raises(ValueError, match="from 0 to below 2"):
         planes.label_extents(labels, 2)
-    with pytest.raises(ValueError, match="0 to 1"):
+    with pytest.raises(ValueError, match="from 0 to below 2"):
         planes.part_statistics(labels, 2, ones, everywhere)
     with pytest.raises(ValueError, match="no plane"):
         planes.nearest_planes(ones, everywhere, labels.astype(np.int16), 1, 2, np.zeros((1, 3)), 1.0)

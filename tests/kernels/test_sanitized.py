@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PART = ["tests/kernels/test_library.py", "tests/kernels/test_error_bins.py"]
+PART = ["edges", "error_bins", "planes", "views"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the sanitizers are preloaded as on Linux")

@@ -11,9 +11,8 @@ import pytest
 from numpy.typing import NDArray
 from tests.matching import reference
 
-from stereogauge.kernels.sgm import DECIDE, DECIDE_BOTH, PARABOLA, WRITE, Pair, Paths, Row, View, census_rows, sweep
-from stereogauge.matching.sgm import WINDOWS, Settings, Workspace, census, prepare, semi_global_matching
-from stereogauge.matching.sgm_aggregation import new_sums
+from stereogauge.kernels.sgm import DECIDE, DECIDE_BOTH, PARABOLA, WRITE, Pair, Paths, Row, Sweep, View, census_rows
+from stereogauge.matching.sgm import WINDOWS, SgmSettings, Workspace, census, new_sums, prepare, semi_global_matching
 
 pytestmark = pytest.mark.usefixtures("processor_level")
 
@@ -73,7 +72,7 @@ def case(
 @pytest.mark.parametrize("number", range(len(SETTINGS)), ids=lambda number: str(SETTINGS[number]))
 def test_sums_and_winners_are_those_of_the_formulas(number: int) -> None:
     """Ranges of half a vector, of whole ones and of one more; random and saturated images."""
-    for (height, width), ndisp, levels in itertools.product([(1, 1), (6, 40)], (1, 16, 33, 97), (2, 256)):
+    for (height, width), ndisp, levels in itertools.product([(1, 1), (6, 40)], (1, 16, 33, 70, 97, 130), (2, 256)):
         pair, expected, diagonal = case(number, height, width, ndisp, levels)
         for keep in ("costs", "nothing"):
             options = {**SETTINGS[number], "keep": keep, "right_view": "diagonal", "threads": 1}
@@ -87,7 +86,7 @@ def test_sums_and_winners_are_those_of_the_formulas(number: int) -> None:
 
 def prepared(ndisp: int = 20) -> tuple[Pair, Paths, Row, NDArray[np.uint16], View]:
     left, right = images(1, 8, 30)
-    pair = prepare(left, right, ndisp, Settings(threads=1), Workspace())
+    pair = prepare(left, right, ndisp, SgmSettings(threads=1), Workspace())
     return pair, Paths.new(pair, 4), Row.new(pair, keep=True), new_sums(8, 30, ndisp), View.empty(8, 30)
 
 
@@ -100,15 +99,15 @@ def test_a_sweep_that_would_leave_its_arrays_is_refused() -> None:
         (0, (0, 8), DECIDE_BOTH),
     ):
         with pytest.raises(ValueError, match="does not fit a volume"):
-            sweep(pair, paths, row, volume, first_row, rows, True, mode, PARABOLA, view, None)
-    with pytest.raises(ValueError, match="does not fit a volume"):
-        sweep(pair._replace(ndisp=33), paths, row, volume, 0, (0, 8), True, WRITE, PARABOLA, view, None)
+            Sweep(pair, paths, row, volume, True, PARABOLA, view, None).run(rows, mode, first_row)
+    with pytest.raises(ValueError, match="no sweep of 4 paths with 33 of 32 disparities"):
+        Sweep(pair._replace(ndisp=33), paths, row, volume, True, PARABOLA, view, None)
     narrow = pair._replace(right=np.ascontiguousarray(pair.right[:, :, :-1]))
     with pytest.raises(ValueError, match="right does not fit"):
-        sweep(narrow, paths, row, volume, 0, (0, 8), True, WRITE, PARABOLA, view, None)
+        Sweep(narrow, paths, row, volume, True, PARABOLA, view, None)
     moved = new_sums(9, 30, 20).reshape(-1)[1 : 1 + volume.size].reshape(volume.shape)
     with pytest.raises(ValueError, match="not aligned to 64 bytes"):
-        sweep(pair, paths, row, moved, 0, (0, 8), True, WRITE, PARABOLA, view, None)
+        Sweep(pair, paths, row, moved, True, PARABOLA, view, None)
 
 
 def test_codes_that_would_leave_the_image_are_refused() -> None:

@@ -163,7 +163,7 @@ def test_a_description_may_name_its_model(tmp_path: Path) -> None:
     (tmp_path / "weights.onnx").write_bytes(b"")
     (tmp_path / "described.toml").write_text('model = "weights.onnx"\nname = "Mine"\n[input]\nmultiple = 32\n')
     found = network_description(tmp_path / "described.toml")
-    assert (found.model, found.name, found.input.multiple) == (tmp_path / "weights.onnx", "Mine", 32)
+    assert (found.path, found.name, found.input.multiple) == (tmp_path / "weights.onnx", "Mine", 32)
     assert wanted_matcher(f"onnx:{tmp_path / 'described.toml'}").name == "Mine"
     with pytest.raises(StereogaugeError, match="there is no such model"):
         parse_matcher(f"onnx:{tmp_path / 'missing.onnx'}")

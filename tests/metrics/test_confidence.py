@@ -12,8 +12,8 @@ import pytest
 import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.confidence_measures.calibration import calibrate_sigma
-from stereogauge.confidence_measures.error_curves import sparsify_by
 from stereogauge.confidence_measures.files import ConfidenceSource
+from stereogauge.confidence_measures.sparsification import sparsify_by
 from stereogauge.evaluation.evaluate import picture
 
 METRICS = ["bad@1", "sparsification-auc@1", "ause@1", "aurg@1", "confidence-roc@1"]

@@ -56,6 +56,13 @@ def test_a_point_behind_the_cameras_is_bad_and_has_no_depth_error() -> None:
     assert result.score("z-mae").count == 1
 
 
+def test_an_estimate_within_the_limit_is_good_even_at_infinity() -> None:
+    # Z = 200/(d + 10): −8 px is 100 m, −10 px at infinity, −10.5 px behind the cameras.
+    truth, estimate = [[-8, -8, 10]], [[-10, -10.5, 10]]
+    assert scored(["bad-z@1,3"], truth, estimate).value("bad-z@1,3") == 0
+    assert scored(["bad-z@1,1"], truth, estimate).value("bad-z@1,1") == pytest.approx(200 / 3)
+
+
 def test_missing_estimates_in_bad_depth_follow_the_policy() -> None:
     exclude = sg.load_protocol().replace(invalid="exclude")
     assert scored(["bad-z@1"], [[10, 10]], [[np.nan, 10]], protocol=exclude).value("bad-z@1") == 0

@@ -36,16 +36,16 @@ def test_the_ground_truth_scores_exactly_zero() -> None:
 
 @pytest.mark.parametrize("moved", [1, 2, 5, 12, 21, 30])
 def test_an_edge_moved_into_the_background_fattens_its_band_pixel_by_pixel(moved: int) -> None:
-    """The first background pixel is the discontinuity's own; of the band's 20 the edge passes moved − 1."""
+    """Of the discontinuity's own background pixel and the band's 20 the edge passes `moved`."""
     found = scores(step(EDGE - moved))
-    assert found["d-fat"].value == pytest.approx(min(moved - 1, 20) / 20)
+    assert found["d-fat"].value == pytest.approx(min(moved, 21) / 21)
     assert found["d-thin"].value == 0.0
 
 
 @pytest.mark.parametrize("moved", [1, 2, 5, 12, 21, 30])
 def test_an_edge_moved_into_the_foreground_thins_its_band_pixel_by_pixel(moved: int) -> None:
     found = scores(step(EDGE + moved))
-    assert found["d-thin"].value == pytest.approx(min(moved - 1, 20) / 20)
+    assert found["d-thin"].value == pytest.approx(min(moved, 21) / 21)
     assert found["d-fat"].value == 0.0
 
 
@@ -54,7 +54,7 @@ def test_halfway_is_not_fat() -> None:
     halfway, beyond = step(), step()
     halfway[:, 70:79], beyond[:, 70:79] = 40.0, 40.01
     assert scores(halfway)["d-fat"].value == 0.0
-    assert scores(beyond)["d-fat"].value == pytest.approx(9 / 20)
+    assert scores(beyond)["d-fat"].value == pytest.approx(9 / 21)
 
 
 def test_fuzziness_of_a_missing_edge_by_hand() -> None:
@@ -77,8 +77,8 @@ def test_a_missing_estimate_is_neither_fat_nor_thin_but_reported() -> None:
     estimate = step(EDGE - 11)
     estimate[:, 60:65] = np.nan
     found = scores(estimate)["d-fat"]
-    assert found.value == pytest.approx(10 / 15)
-    assert (found.count, found.missing) == (15 * ROWS, 5 * ROWS)
+    assert found.value == pytest.approx(11 / 16)
+    assert (found.count, found.missing) == (16 * ROWS, 5 * ROWS)
     assert scores(estimate, invalid="exclude")["d-fat"].value == found.value
 
 
@@ -120,7 +120,7 @@ def test_rms_on_either_band() -> None:
     estimate = step(EDGE - 11)
     scene = Scene("step", gt=step(), masks={"nonocc": EVERYWHERE}, resolution=1.0)
     table = evaluate(estimate, scene, ["rms:disc-background", "rms:disc-foreground"], ["nonocc"])
-    assert table.value("rms", "disc-background") == pytest.approx(np.sqrt(0.5 * 40**2))
+    assert table.value("rms", "disc-background") == pytest.approx(np.sqrt(11 / 21 * 40**2))
     assert table.value("rms", "disc-foreground") == 0.0
 
 
@@ -133,7 +133,7 @@ def test_the_picture_of_fattening_counts_what_the_score_counts() -> None:
     drawn = picture(estimate, scene, "d-fat")
     names = {text: value for value, (text, _) in drawn.legend.items()}
     wrong = np.count_nonzero(drawn.values == names["background taken for foreground"])
-    assert wrong == 10 * ROWS
+    assert wrong == 11 * ROWS
     assert drawn.missing is not None
     assert np.count_nonzero(drawn.missing) == 5 * ROWS
     assert drawn.backdrop is not None
@@ -160,6 +160,25 @@ def test_only_relative_fuzziness_is_the_same_at_every_size(metric: str) -> None:
         found.append(evaluate(estimate, scene, [metric], ["nonocc"]).value(metric))
     ratio = max(found) / min(found)
     assert (ratio < 1.7) == (metric == "d-fuz-rel"), found
+
+
+@pytest.mark.parametrize("grown", [1, -1])
+@pytest.mark.parametrize("share", [0.2, 0.4, 0.8])
+def test_equal_fattening_and_thinning_give_equal_shares_at_every_size(grown: int, share: float) -> None:
+    """An edge that moves by a share of the band, at quarter, half and full size; the first pixel counts."""
+    found = []
+    for size in (0.25, 0.5, 1.0):
+        shape = (int(320 * size), int(600 * size))
+        columns = np.arange(shape[1])[None].repeat(shape[0], axis=0)
+        edge, moved = int(300 * size), round(share * 20 * size)
+        truth, estimate = (
+            (np.where(columns < place, 20.0, 100.0) * size).astype(np.float32) for place in (edge, edge - grown * moved)
+        )
+        scene = Scene("step", gt=truth, masks={"nonocc": np.ones(shape, bool)}, resolution=size)
+        metric = "d-fat" if grown > 0 else "d-thin"
+        found.append(evaluate(estimate, scene, [metric], ["nonocc"]).value(metric))
+    assert max(found) < 1.2 * min(found), found
+    assert found == pytest.approx([share] * 3, rel=0.2)
 
 
 def test_an_unstated_size_follows_from_the_width() -> None:

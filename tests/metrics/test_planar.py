@@ -243,3 +243,33 @@ def test_the_circular_distance_of_two_peaks_is_the_shorter_way_round(turn: int) 
     peak = np.eye(12, dtype=np.int64)[0]
     expected = 30 * min(turn, 12 - turn)
     assert circular_earth_movers_distance(peak, np.roll(peak, turn)) == pytest.approx(expected)
+
+
+def test_bounded_bumpiness_is_not_decided_by_an_outlier() -> None:
+    """One pixel off by 100 px: its Laplacian is 400 px, those of its neighbours 100 px; five pixels reach the bound."""
+    truth = np.full((120, 160), 30.0, np.float32)
+    estimate = truth.copy()
+    estimate[60, 80] += 100
+    estimate[:, 40] += np.float32(0.1)
+    scene = Scene("wall", gt=truth, masks={"nonocc": np.ones(truth.shape, bool)}, resolution=0.25)
+    table = evaluate(estimate, scene, ["p-bump", "p-bump-clip@1"], ["nonocc"])
+    (score,) = [one for one in table if one.metric == "p-bump-clip@1"]
+    line = 0.1 * (2 + 1 + 1)
+    assert table.value("p-bump-clip@1") * score.count == pytest.approx(5 + line * 110, rel=1e-3)
+    assert table.value("p-bump") > 4 * table.value("p-bump-clip@1")
+
+
+@pytest.mark.parametrize("step", [0.0, 0.25])
+def test_what_a_quantised_ground_truth_cannot_measure_is_said(step: float) -> None:
+    y, x = np.mgrid[:120, :160]
+    exact = 30 + 0.043 * x + 0.021 * y
+    truth = (np.round(exact / step) * step if step else exact).astype(np.float32)
+    scene = Scene("wall", gt=truth, masks={"nonocc": np.ones(truth.shape, bool)}, resolution=0.25)
+    notes = {
+        score.metric: score.note for score in evaluate(exact, scene, ["p-bump", "p-bump-rel", "p-mis"], ["nonocc"])
+    }
+    for metric in ("p-bump", "p-mis"):
+        assert ("quantised in steps of 0.25 px: differences below that are not measurable" in notes[metric]) == (
+            step > 0
+        )
+    assert notes["p-bump-rel"].startswith("the steps of the ground truth (0.25 px) alone make") == (step > 0)

@@ -94,6 +94,29 @@ def test_the_scores_are_those_of_scikit_image_when_there_is_no_hole() -> None:
     assert table.value("view-mssim") == pytest.approx(structural_similarity(left, right, data_range=255), rel=1e-5)
 
 
+def test_similarity_in_gaussian_windows_is_that_of_scikit_image() -> None:
+    rng = np.random.default_rng(6)
+    left, right = (rng.integers(0, 256, (40, 50)).astype(np.uint8) for _ in range(2))
+    table = evaluate(np.zeros((40, 50), np.float32), Scene("s", left=left, right=right), ["view-mssim-gaussian"])
+    expected = structural_similarity(
+        left, right, data_range=255, gaussian_weights=True, sigma=1.5, use_sample_covariance=False
+    )
+    found = table.score("view-mssim-gaussian", "all")
+    assert found.value == pytest.approx(expected, rel=1e-5)
+    assert (found.count, found.missing) == ((40 - 10) * (50 - 10), 0)  # a window of 11×11 px keeps 5 px from the edge
+
+
+def test_a_gaussian_window_with_a_hole_is_left_out() -> None:
+    image = np.random.default_rng(2).integers(0, 256, (30, 30)).astype(np.uint8)
+    estimate = np.zeros((30, 30), np.float32)
+    estimate[:7] = NAN
+    found = evaluate(estimate, Scene("s", left=image, right=image), ["view-mssim-gaussian"]).score(
+        "view-mssim-gaussian", "all"
+    )
+    assert found.value == pytest.approx(1.0)
+    assert (found.count, found.missing) == (13 * 20, 7 * 20)  # rows 12 to 24 have whole windows, rows 5 to 11 have not
+
+
 def test_mse_and_psnr_say_the_same_at_peak_255() -> None:
     scene = load_synthetic("planes", size=(96, 128))["planes-0"]
     table = evaluate(scene.gt + 1, scene, METRICS, ["nonocc"])

@@ -25,7 +25,7 @@ from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
 
 SHAPE = (120, 160)
-PERFECT = {"density": 1.0, "ssim": 1.0, "r-ssim": 1.0, "z-delta": 1.0, "view-mssim": 1.0}
+PERFECT = dict.fromkeys(("density", "ssim", "r-ssim", "z-delta", "view-mssim", "view-mssim-gaussian"), 1.0)
 """What a right pixel adds to the sum of a metric of which more is better."""
 SUM_OF_ANOTHER = "view-psnr"
 
@@ -68,11 +68,13 @@ def measurement(request: pytest.FixtureRequest) -> Measurement:
         masks={"bg": road, "fg": ~road, "road": road},
         resolution=0.25,
     )
+    scene.precede(sg.Scene("yard, later", gt=disparity + 1))
     estimate = damaged(disparity)
     return Measurement(
         estimate,
         SceneRegions(scene, Protocol(invalid=request.param)),
         right_estimate=np.roll(estimate, -9, axis=1),
+        next_estimate=disparity + 1,
         confidence=ConfidenceSource(np.random.default_rng(8).random(SHAPE).astype(np.float32), "lower"),
         extras={"seconds": 1.0},
     )

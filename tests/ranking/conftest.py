@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from tests.supplement import supplement_maxima as supplement_maxima
 
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube

@@ -16,7 +16,7 @@ from stereogauge.ranking import Column, ScoreCube, rank
 from stereogauge.ranking.bootstrap import beats, bootstrap
 from stereogauge.ranking.costs import prepare
 from stereogauge.ranking.model import models
-from stereogauge.ranking.significance import cliques, friedman, scenes_for_pair, wilcoxon_pairs
+from stereogauge.ranking.significance import cliques, friedman, holm_corrected, scenes_for_pair, wilcoxon_pairs
 
 Build = Callable[..., ScoreCube]
 COLUMNS = ("bad@1:nonocc", "bad@1:all")
@@ -221,4 +221,19 @@ class TestScenesAsBlocks:
 
     def test_a_pair_that_differs_by_chance_only_needs_more_scenes_than_there_are(self) -> None:
         assert scenes_for_pair(np.array([-1.0, 1.0, -1.0, 1.0])) is None
-        assert scenes_for_pair(np.array([-1.0, -2.0, -3.0, -1.5])) == 6
+        assert scenes_for_pair(np.array([1.0, 2.0, 3.0, 1.5])) == 5
+
+
+def test_nemenyi_is_that_of_scikit_posthocs(noisy: ScoreCube) -> None:
+    posthocs = pytest.importorskip("scikit_posthocs")
+    test = friedman(noisy)
+    theirs = posthocs.posthoc_nemenyi_friedman(test.ranks.T).to_numpy()
+    assert test.nemenyi == pytest.approx(theirs, abs=1e-12)
+
+
+def test_holm_is_that_of_statsmodels() -> None:
+    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    random = np.random.default_rng(1)
+    for count in (1, 2, 5, 40):
+        values = np.round(random.random(count) ** 3, 2)  # with ties
+        assert holm_corrected(values.tolist()) == pytest.approx(multitest.multipletests(values, method="holm")[1])

@@ -23,6 +23,7 @@ from stereogauge.ranking.model import Ranking
 from stereogauge.scores.aggregation import usable_scores
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.facts import SceneFacts
 
 KINDS = ("left out",)
 RULES = ("common", "drop-algorithm", "drop-column", "worst")
@@ -33,7 +34,7 @@ Measured = dict[tuple[str, str], tuple[float, Statistic]]
 
 
 def with_map(case: Case, estimate: NDArray[np.float32]) -> Case:
-    return Case(case.scene, estimate, case.right, doubt_of(estimate, case.scene.gt))
+    return Case(case.scene, estimate, case.right, doubt_of(estimate, case.scene.gt), case.following)
 
 
 @functools.cache
@@ -71,10 +72,10 @@ def cube_of(maps: Iterable[Measured], case: Case) -> ScoreCube:
         ("scene",),
         tuple(Column(*key) for key in columns),
         values=np.array([[[row[key][0] for key in columns]] for row in rows]),
-        sums=each("sum"),
+        sums=each("kept_sum"),
         counts=each("count"),
         missing=each("missing"),
-        sizes=(case.scene.resolution,),
+        facts=(SceneFacts.of_scene(case.scene),),
         void=np.zeros((1, len(columns)), bool),
     )
 

@@ -12,6 +12,7 @@ from stereogauge.errors import StereogaugeError
 from stereogauge.ranking import Column, ScoreCube, rank
 from stereogauge.ranking.costs import prepare, richest
 from stereogauge.scores.aggregation import usable_scores
+from stereogauge.scores.facts import SceneFacts
 from stereogauge.scores.selection import Dropped, in_words
 
 NAN = float("nan")
@@ -40,7 +41,12 @@ def cube(
 
 
 class TestCoverage:
-    sparse = cube([[[1.0]], [[2.0]], [[3.0]]], counts=[[[650]], [[1000]], [[950]]], missing=[[[350]], [[0]], [[50]]])
+    sparse = cube(
+        [[[1.0]], [[2.0]], [[3.0]]],
+        counts=[[[650]], [[1000]], [[950]]],
+        missing=[[[350]], [[0]], [[50]]],
+        facts=(SceneFacts(size=1.0, low=0.0, high=60.0),),
+    )
 
     def test_a_score_that_covers_too_little_is_a_gap_with_its_reason(self) -> None:
         found = usable_scores(self.sparse)
@@ -50,14 +56,15 @@ class TestCoverage:
 
     def test_it_is_never_first_under_any_rule(self) -> None:
         for rule in ("common", "drop-algorithm", "drop-column", "worst"):
-            ranking = rank(self.sparse, "middlebury", missing=rule)
-            assert ranking.algorithms[0] == "B"
-            assert ("A" in ranking.algorithms) == (rule in ("worst", "drop-column"))
-        dropped = rank(self.sparse, "middlebury").selection.dropped[0]
+            assert rank(self.sparse, "middlebury", missing=rule).algorithms == ("B", "C", "A")
+            left_out = rank(self.sparse, "middlebury", missing=rule, missing_pixels="left out")
+            assert left_out.algorithms[0] == "B"
+            assert ("A" in left_out.algorithms) == (rule in ("worst", "drop-column"))
+        dropped = rank(self.sparse, "middlebury", missing_pixels="left out").selection.dropped[0]
         assert (dropped.kind, dropped.name, dropped.reason) == ("algorithm", "A", "covers 65 % of scene0 rms:all")
 
     def test_the_limit_is_an_option_and_stated(self) -> None:
-        ranking = rank(self.sparse, "middlebury", least_coverage=0.6)
+        ranking = rank(self.sparse, "middlebury", least_coverage=0.6, missing_pixels="left out")
         assert ranking.algorithms == ("A", "B", "C")
         assert "coverage ≥ 60 %" in ranking.selection.caption()
         assert ranking.selection.to_dict()["least_coverage"] == 0.6
@@ -76,7 +83,8 @@ class TestCoverage:
             columns=("bad@1:all",),
             invalid="exclude",
         )
-        assert rank(bad, "middlebury").algorithms == ("B",)
+        assert rank(bad, "middlebury").algorithms == ("B", "A")
+        assert rank(bad, "middlebury", missing_pixels="left out").algorithms == ("B",)
 
     def test_nobody_removes_a_column_by_leaving_pixels_out(self) -> None:
         """A is bad at d-fat; were its sparse score dropped with the column, it would lead."""
@@ -85,14 +93,16 @@ class TestCoverage:
             counts=[[[1000, 100]], [[1000, 1000]], [[1000, 1000]]],
             missing=[[[0, 900]], [[0, 0]], [[0, 0]]],
             columns=("rms:all", "d-fat:disc-background"),
+            facts=(SceneFacts(size=1.0, low=0.0, high=60.0),),
         )
-        assert rank(both, "extended", missing="drop-algorithm").algorithms == ("B", "C")
+        left_out = {"model": "extended", "missing_pixels": "left out"}
+        assert rank(both, **left_out, missing="drop-algorithm").algorithms == ("B", "C")
         for rule in ("common", "drop-column", "worst"):
-            ranking = rank(both, "extended", missing=rule)
-            assert ranking.algorithms == ("B", "A", "C")  # as if it had kept its d-fat, the worst of all
-            assert ranking.selection.columns == both.columns
-        kept = rank(both, "extended").selection.dropped[0]
-        assert kept == ("score", "A", "covers 10 % of scene0 d-fat:disc-background: the last place there")
+            for ranking in (rank(both, "extended", missing=rule), rank(both, **left_out, missing=rule)):
+                assert ranking.algorithms == ("B", "A", "C")  # as if it had kept its d-fat, the worst of all
+                assert ranking.selection.columns == both.columns
+        kept = rank(both, **left_out).selection.dropped[0]
+        assert kept == ("score", "A", "covers 10 % of scene0 d-fat:disc-background: too incomplete, ranked last there")
 
 
 def test_a_set_of_six_pixels_is_no_evidence() -> None:
@@ -136,9 +146,9 @@ def test_an_a_star_group_stands_by_how_many_it_dominates_then_by_mean_rank() -> 
     assert ranking.group.tolist() == [1, 1, 2, 3]
 
 
-def test_costs_know_the_size_of_their_scenes() -> None:
-    costs, _ = prepare(cube([[[1.0], [2.0]], [[2.0], [1.0]]], sizes=(0.25, 1.0)))
-    assert costs.sizes.tolist() == [0.25, 1.0]
+def test_costs_know_what_counts_as_1_on_their_scenes() -> None:
+    costs, _ = prepare(cube([[[1.0], [2.0]], [[2.0], [1.0]]], facts=(SceneFacts(size=0.25), SceneFacts(size=1.0))))
+    assert costs.maxima.tolist() == [17.5, 70.0]
 
 
 def test_half_of_the_pixels_deleted_does_not_climb() -> None:
@@ -212,7 +222,6 @@ def test_what_was_left_out_is_said_once_for_all_scenes() -> None:
         Dropped("algorithm", "B", "x"),
     ]
     assert in_words(dropped) == [
-        "Left out: column d1:all, d1:bg on s, t, u (nobody).",
-        "Left out: column rms:all on s (nobody).",
+        "Left out: column d1:all, d1:bg on s, t, u, rms:all on s (nobody).",
         "Left out: algorithm A, B (x).",
     ]

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking import Column, ScoreCube, rank
-from stereogauge.ranking.relations import determination, line, scatter, score_histogram, subset_experiment
+from stereogauge.ranking.relations import (
+    determination,
+    line,
+    scatter,
+    score_histogram,
+    subset_experiment,
+    telling_pairs,
+)
 from stereogauge.ranking.stability import (
     agreement,
     by_metric,
@@ -37,6 +46,14 @@ class TestDetermination:
         assert found.r_squared == pytest.approx(np.ones((2, 2)))
         assert found.points.tolist() == [[6, 6], [6, 6]]
 
+    def test_pairs_to_look_at_first_are_of_different_facts(self) -> None:
+        """`density` is 100 − `invalid`: that they agree teaches nothing."""
+        rows = [[[5.0, 1.0, 7.0, 93.0]], [[9.0, 2.1, 3.0, 97.0]], [[14.0, 2.9, 9.0, 91.0]], [[20.0, 4.2, 5.0, 95.0]]]
+        found = determination(cube_of(rows, ("bad@1:all", "mae:all", "invalid:all", "density:all")))
+        metrics = [tuple(column.metric for column in pair) for pair in telling_pairs(found)]
+        assert metrics[1] == ("bad@1", "mae")
+        assert ("invalid", "density") not in metrics
+
     def test_it_is_the_square_of_pearsons_r(self) -> None:
         values = np.random.default_rng(0).random((5, 4, 2))
         found = determination(cube_of(values, ("bad@1:all", "rms:all")))
@@ -49,6 +66,23 @@ class TestDetermination:
         found = determination(cube_of(values, ("bad@1:all", "rms:all")))
         assert found.points[0, 1] == 3
         assert found.r_squared[0, 1] == pytest.approx(line(values[2:, 0, 0], values[2:, 0, 1])[2])
+
+    def test_scores_on_a_handful_of_pixels_are_left_out_as_in_an_order(self) -> None:
+        """Scene 1 has 6 px beside fine structures: neither r², nor a scatter plot, nor a histogram counts it."""
+        values = np.random.default_rng(0).random((5, 2, 2))
+        pixels = np.full(values.shape, 500.0)
+        pixels[:, 1, 1] = 6
+        cube = replace(
+            cube_of(values, ("d-fat:disc-background", "f-fat:fine-surround")),
+            counts=pixels,
+            missing=np.zeros_like(pixels),
+        )
+        alone = line(values[:, 0, 0], values[:, 0, 1])[2]
+        assert determination(cube).r_squared[0, 1] == pytest.approx(alone)
+        assert determination(cube).points[0, 1] == 5
+        assert scatter(cube, "d-fat", "f-fat").r_squared == pytest.approx(alone)
+        assert score_histogram(cube, "f-fat").counts.sum() == 5
+        assert determination(cube.limited(least_support=0)).points[0, 1] == 10
 
     def test_two_points_make_no_correlation(self) -> None:
         found = determination(cube_of([[[1.0, 2.0]], [[2.0, 5.0]]], ("bad@1:all", "rms:all")))

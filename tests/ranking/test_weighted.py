@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking import ScoreCube, rank
-from stereogauge.ranking.normalisation import heuristic_maximum, normalised
+from stereogauge.ranking.normalisation import normalised
 from stereogauge.ranking.profile import load_profile, property_of, shipped_profiles
 from stereogauge.ranking.weighted_score import break_even, effective_weights, weigh
+from stereogauge.scores.facts import SceneFacts
+from stereogauge.scores.maxima import maximum as usual
 
 Build = Callable[..., ScoreCube]
 NAN = float("nan")
@@ -38,12 +40,12 @@ SUPPLEMENT = {
 
 @pytest.mark.parametrize(("metric", "maximum"), SUPPLEMENT.items())
 def test_heuristic_maxima_are_those_of_the_supplement(metric: str, maximum: float) -> None:
-    assert heuristic_maximum(metric) == maximum
+    assert usual(metric) == maximum
 
 
 @pytest.mark.parametrize("metric", ["bad@0.5", "bad@2", "mae", "psnr"])
 def test_what_nobody_stated_has_no_heuristic_maximum(metric: str) -> None:
-    assert heuristic_maximum(metric) is None
+    assert usual(metric) is None
 
 
 def test_a_threshold_without_heuristic_counts_as_a_share_of_everything_and_says_so(cube_of: Build) -> None:
@@ -248,9 +250,9 @@ class TestWhatAWeightMeans:
 
     def test_maxima_of_lengths_follow_the_size_of_the_scene(self, cube_of: Build) -> None:
         """3.5 px of RMS at quarter size are a fifth of what the worst reach there: 70 px at full size."""
-        cube = replace(cube_of([[[3.5]], [[7.0]]], ["rms:all"]), sizes=(0.25,))
+        cube = replace(cube_of([[[3.5]], [[7.0]]], ["rms:all"]), facts=(SceneFacts(size=0.25),))
         assert rank(cube, "weighted").value.tolist() == pytest.approx([0.2, 0.4])
-        assert rank(replace(cube, sizes=()), "weighted").value.tolist() == pytest.approx([0.05, 0.1])
+        assert rank(replace(cube, facts=()), "weighted").value.tolist() == pytest.approx([0.05, 0.1])
 
     def test_a_missing_metric_leaves_its_weight_within_its_property(self, cube_of: Build) -> None:
         cube = cube_of([[[10, 0.2]], [[20, 0.1]]], ["bad@4:all", "f-por:fine"])

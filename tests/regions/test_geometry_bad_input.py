@@ -11,9 +11,9 @@ from stereogauge.metrics.registry import metrics
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol, load_protocol
 
-SHARES = ("d-fat", "d-thin", "f-frag", "f-fat", "f-missing")
+SHARES = ("d-fat", "d-thin", "f-frag", "f-fat", "f-missing", "f-thin")
 GEOMETRY = ["d-fat", "d-thin", "d-fuz", "d-fuz-rel", "p-bump", "p-bump-rel", "p-off", "p-mis", "p-bump-bad@1"]
-GEOMETRY += ["p-off-bad@1", "p-mis-bad@5", "f-por", "f-frag", "f-missing", "f-fat"]
+GEOMETRY += ["p-off-bad@1", "p-mis-bad@5", "f-por", "f-frag", "f-missing", "f-thin", "f-fat"]
 SHAPE = (90, 120)
 
 

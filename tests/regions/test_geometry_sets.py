@@ -12,7 +12,7 @@ from scipy import ndimage
 
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError
 from stereogauge.masks.geometry.edges import distance_to, smoothed
-from stereogauge.masks.geometry.planes import Planes
+from stereogauge.masks.geometry.planes import plane_normals
 from stereogauge.masks.geometry.sets import GeometrySets, geometry_sets
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.model import Scene
@@ -69,8 +69,9 @@ def test_the_discontinuity_is_the_pair_of_pixels_at_the_rim(slanted: GeometrySet
 
 
 def test_the_bands_are_twenty_pixels_on_either_side(slanted: GeometrySets) -> None:
-    foreground = box(61, 239, 91, 329) & ~box(81, 219, 111, 309)
-    background = (box(39, 261, 90, 330) | box(60, 240, 69, 351)) & ~box(59, 241, 89, 331)
+    """Counted from the first pixel outside the discontinuity, of which each band has its own side."""
+    foreground = box(60, 240, 90, 330) & ~box(81, 219, 111, 309)
+    background = (box(39, 261, 90, 330) | box(60, 240, 69, 351)) & ~box(60, 240, 90, 330)
     assert overlap(slanted.mask(slanted.foreground), foreground) >= 0.99
     assert overlap(slanted.mask(slanted.background), background) >= 0.95
 
@@ -90,15 +91,16 @@ def test_both_planes_are_found_with_their_normals_and_pixels(slanted: GeometrySe
     assert len(slanted.planes) == 2
     order = np.argsort(slanted.planes[:, 2])
     assert slanted.planes[order] == pytest.approx(true, abs=1e-3)
-    normals = Planes(np.zeros((1, 1), np.int16), true).normals
+    normals = plane_normals(true)
     angles = np.degrees(np.arccos(np.clip((slanted.plane_normals[order] * normals).sum(axis=1), -1, 1)))
     assert (angles <= 0.5).all()
-    card = box(60, 240, 90, 330)
     labels = np.zeros(HEIGHT * WIDTH, int)
     labels[slanted.planar] = slanted.planar_label
     labels = labels.reshape(HEIGHT, WIDTH)
-    assert overlap(labels == order[1] + 1, card) >= 0.95
-    assert overlap(labels == order[0] + 1, ~card) >= 0.95
+    inner, around = box(81, 219, 111, 309), box(39, 261, 69, 351)
+    assert overlap(labels == order[1] + 1, inner) >= 0.95
+    assert overlap(labels == order[0] + 1, ~around) >= 0.95
+    assert not np.intersect1d(slanted.planar, slanted.edge).size
 
 
 def test_plane_points_lie_on_their_planes(slanted: GeometrySets) -> None:
@@ -109,16 +111,16 @@ def test_plane_points_lie_on_their_planes(slanted: GeometrySets) -> None:
 
 def test_an_exactly_planar_scene_has_floors_of_zero(slanted: GeometrySets) -> None:
     bumpiness, offset, _ = slanted.plane_floors
-    assert bumpiness < 0.2  # the rim's own jumps lie in the stencils beside it
+    assert bumpiness < 1e-4
     assert offset < 1e-4
 
 
 def test_a_pole_is_one_fine_structure_with_background_beside_it(pole: GeometrySets) -> None:
-    """Two columns inside the discontinuity are no majority of a 5 × 5 window: they are in neither band."""
+    """Two columns inside the discontinuity are no majority of a 5 × 5 window: the pole has no foreground band."""
     assert np.array_equal(pole.mask(pole.fine), box(0, HEIGHT, 150, 154))
     assert set(pole.fine_label) == {1}
     assert not pole.foreground.size
-    assert np.array_equal(pole.mask(pole.background), box(0, HEIGHT, 129, 149) | box(0, HEIGHT, 155, 175))
+    assert np.array_equal(pole.mask(pole.background), box(0, HEIGHT, 129, 150) | box(0, HEIGHT, 154, 175))
 
 
 def test_the_median_of_the_bands_labels_fills_gaps_and_drops_specks() -> None:
@@ -148,8 +150,20 @@ def test_the_gaps_of_a_grid_of_wires_belong_to_no_structure(grid: tuple[Geometry
 
 
 def test_a_wider_bar_is_no_fine_structure() -> None:
-    assert not sets_of(np.where(box(0, HEIGHT, 100, 133), 60.0, 20.0)).fine.size
-    assert sets_of(np.where(box(0, HEIGHT, 100, 132), 60.0, 20.0)).fine.size == 32 * HEIGHT
+    assert not sets_of(np.where(box(0, HEIGHT, 100, 149), 60.0, 20.0)).fine.size
+    assert sets_of(np.where(box(0, HEIGHT, 100, 148), 60.0, 20.0)).fine.size == 48 * HEIGHT
+
+
+@pytest.mark.parametrize(
+    ("rows", "width", "whole"), [(60, 60, True), (60, 72, True), (60, 73, False), (160, 60, False)]
+)
+def test_a_stick_that_is_thin_for_most_of_its_length_is_one_structure(rows: int, width: int, whole: bool) -> None:
+    """A stick 20 px wide with a handle of `rows` rows that is wider than 48 px."""
+    stick = box(0, HEIGHT, 100, 120) | box(100, 100 + rows, 100, 100 + width)
+    sets = sets_of(np.where(stick, 60.0, 20.0))
+    expected = stick if whole else stick & ~box(100, 100 + rows, 0, WIDTH)
+    assert np.array_equal(sets.mask(sets.fine), expected)
+    assert sets.fine_label.max() == (1 if whole else 2)
 
 
 def test_a_dark_slit_is_no_fine_structure() -> None:
@@ -169,7 +183,7 @@ def test_thresholds_scale_with_the_resolution() -> None:
     assert not sets_of(step).discontinuity.size
     half = sets_of(step, 0.5)
     assert half.discontinuity.size == 2 * HEIGHT
-    assert np.array_equal(half.mask(half.foreground), box(0, HEIGHT, 161, 171))
+    assert np.array_equal(half.mask(half.foreground), box(0, HEIGHT, 160, 171))
 
 
 def test_unknown_pixels_at_an_edge_are_filled_from_the_background_and_then_left_out() -> None:
@@ -207,7 +221,6 @@ def test_sets_of_any_ground_truth_are_disjoint_parts_of_the_evaluation_mask(
     )
     near, far, jump = (sets.mask(part) for part in (sets.foreground, sets.background, sets.discontinuity))
     assert not (near & far).any()
-    assert not ((near | far) & jump).any()
     assert np.array_equal(near | far | jump, sets.mask(sets.edge))
     assert not (sets.mask(sets.fine) & sets.mask(sets.surround)).any()
     for part in (sets.edge, sets.planar, sets.fine, sets.surround):

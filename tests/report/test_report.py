@@ -19,12 +19,12 @@ from stereogauge.ranking import ScoreCube
 from stereogauge.ranking.profile import Profile
 from stereogauge.ranking.run import rank
 from stereogauge.report import page as page_module
-from stereogauge.report.analyses import ANALYSES, AnalysisOptions
-from stereogauge.report.build import build, one_column_each, reason_text, weights_in_force
+from stereogauge.report.analyses import ANALYSES, AnalysisOptions, one_column_each
+from stereogauge.report.build import build, reason_text, weights_in_force
 from stereogauge.report.content import Content, Provenance, ReportOptions
 from stereogauge.report.maps import Origins, galleries
 from stereogauge.report.page import to_html, write_report
-from stereogauge.tables.markup import latex_table
+from stereogauge.tables.formats import latex_table
 
 OPTIONS = ReportOptions(title="Report & <test>", draws=50, profiles=("balanced", "3d-metrology"))
 ORIGIN = Provenance(

@@ -29,7 +29,8 @@ def test_json_is_one_document_with_the_rows_of_the_item(data_root: Path, capsys:
 def test_figures_are_written_where_asked(data_root: Path, tmp_path: Path) -> None:
     item = ("evaluation-methodology", "--item", "section 4, scenario 2")
     assert call(*item, "--data", str(data_root), "--out", str(tmp_path / "figures")) == 0
-    assert [path.name for path in (tmp_path / "figures").iterdir()] == ["methodology-scenario-2.png"]
+    written = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert written == {f"methodology-scenario-2.{kind}" for kind in ("pdf", "png", "svg")}
 
 
 def test_the_list_needs_no_data(capsys: pytest.CaptureFixture[str]) -> None:

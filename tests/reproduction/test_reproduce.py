@@ -52,7 +52,8 @@ def test_sigma_z_tables_1_and_2_are_reproduced(sigma_z: Reproduction) -> None:
 
 def test_the_rendered_views_differ_and_say_why(sigma_z: Reproduction) -> None:
     views = rows(sigma_z, "table 1", "of the view")
-    assert len(views) == 12
+    assert len(views) == 16
+    assert [sum(window in row.what for row in views) for window in ("7 × 7 uniform", "11 × 11 Gaussian")] == [4, 4]
     assert {row.status for row in views} == {Status.SAME_EXPERIMENT}
     assert all("rendering" in row.reason for row in views)
 
@@ -60,7 +61,7 @@ def test_the_rendered_views_differ_and_say_why(sigma_z: Reproduction) -> None:
 def test_all_sixty_percentages_and_twelve_masks_agree(methodology: Reproduction) -> None:
     percentages = rows(methodology, "test-bed")
     assert len(percentages) == 60
-    assert {row.status for row in percentages} == {Status.REPRODUCED}
+    assert {row.status for row in percentages} == {Status.ELSEWHERE}
     masks = rows(methodology, "figure 4", "official mask")
     assert len(masks) == 12
     assert [row.ours for row in masks] == [0] * 12
@@ -78,7 +79,7 @@ def test_every_item_of_five_papers_has_rows_with_status_and_reason(data_root: Pa
     for one in redone.items:
         assert one.findings.rows, one.item.id
     for row in redone.rows:
-        assert row.reason or row.status is Status.REPRODUCED, row
+        assert row.reason or row.status in (Status.REPRODUCED, Status.ARITHMETIC, Status.OWN), row
         assert row.ours is not None or row.status is Status.UNCHECKABLE, row
     bound = [row for row in redone.rows if "bound s" in row.what]
     assert bound[0].ours == pytest.approx(0.5, abs=0.15)

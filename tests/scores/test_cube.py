@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from stereogauge.errors import StereogaugeError
+from stereogauge.ranking.profile import load_profile, shipped_profiles
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.maxima import maximum
 from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable
 
@@ -88,3 +90,11 @@ def test_two_scores_under_one_key_are_refused() -> None:
 def test_arrays_of_another_shape_are_refused() -> None:
     with pytest.raises(StereogaugeError, match=r"\(1, 1, 2\)"):
         ScoreCube(("a",), ("s",), (Column("bad@1", "all"),), np.zeros((1, 1, 2)))
+
+
+@pytest.mark.parametrize("name", shipped_profiles())
+def test_what_a_profile_weighs_has_a_usual_range(name: str) -> None:
+    """Otherwise the worst score of the selection would be the range, and other algorithms would change the scores."""
+    profile = load_profile(name)
+    for term in {*profile.weights, *(term for some in profile.stand_ins.values() for term in some)}:
+        assert maximum(term) is not None, term

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import random
+import shutil
+import sqlite3
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.errors import StoreError
 from stereogauge.scores.score import CellScores
@@ -87,3 +93,72 @@ def test_an_older_store_gets_its_check_sums(whole: Path) -> None:
         prepare(store._database)
         assert store.check() == []
         assert (store.cube().values == before).sum() == (before == before).sum()
+
+
+def test_rows_that_another_program_deleted_are_noticed(whole: Path) -> None:
+    for table, condition in (("scores", "id = 7"), ("algorithms", "id = 3"), ("runs", "id = 1")):
+        damaged = whole.with_name(f"{table}.sqlite")
+        shutil.copy(whole, damaged)
+        with contextlib.closing(sqlite3.connect(damaged)) as other:
+            other.execute(f"DELETE FROM {table} WHERE {condition}")
+            other.commit()
+        with open_store(damaged, read_only=True) as store:
+            assert any(f"The table '{table}' has" in sentence for sentence in store.check())
+    with open_store(whole) as store:
+        assert store.check() == []
+        store.delete_algorithm("algorithm 3")  # on purpose
+        assert store.check() == []
+
+
+def test_an_edited_protocol_text_is_noticed(tmp_path: Path, make_cell: Callable[..., CellScores]) -> None:
+    path = tmp_path / "edited.sqlite"
+    with open_store(path) as store:
+        store.write([make_cell("one")], protocol=sg.load_protocol("middlebury-v3"))
+        assert store.check() == []
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        other.execute("UPDATE protocols SET text = replace(text, 'border', 'border = 3 #')")
+        other.execute("UPDATE protocols SET text = text || char(10) || '# harmless'")
+        other.commit()
+    with open_store(path, read_only=True) as store:
+        assert any("text of the protocol" in sentence for sentence in store.check())
+
+
+def test_a_store_of_an_earlier_version_has_no_counts_and_opens(whole: Path) -> None:
+    with contextlib.closing(sqlite3.connect(whole)) as other:
+        other.execute("DROP TABLE row_counts")
+        other.commit()
+    with open_store(whole, read_only=True) as store:
+        assert store.check() == []
+    with open_store(whole) as store:
+        store.finish_run(1)
+    with contextlib.closing(sqlite3.connect(whole)) as other:
+        assert other.execute("SELECT rows FROM row_counts WHERE name = 'scores'").fetchone() == (100,)
+
+
+def test_a_copy_of_a_store_in_use_is_one_state_of_it(whole: Path, make_cell: Callable[..., CellScores]) -> None:
+    target = whole.with_name("copy.sqlite")
+    stop = threading.Event()
+
+    def write() -> None:
+        with open_store(whole) as store:
+            while not stop.is_set():
+                store.write([make_cell(f"new {time.monotonic_ns()}", scene=f"scene {place}") for place in range(5)])
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for place in range(3):
+            time.sleep(0.1)
+            with open_store(whole, read_only=True) as store:
+                store.backup(target.with_name(f"copy-{place}.sqlite"))
+    finally:
+        stop.set()
+        writer.join()
+    for place in range(3):
+        copied = target.with_name(f"copy-{place}.sqlite")
+        assert copied.stat().st_mode & 0o077 == 0
+        with open_store(copied, read_only=True) as store:
+            assert store.check() == []
+            assert store.counts()["cells"] % 5 == 0
+    with open_store(whole, read_only=True) as store, pytest.raises(StoreError, match="cannot be written"):
+        store.backup(whole)

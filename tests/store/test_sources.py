@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import zlib
 from pathlib import Path
 from types import SimpleNamespace
@@ -41,14 +40,6 @@ def test_what_is_said_of_a_file_is_kept() -> None:
     assert paths_of(MaskFile("/m.png", 3)) == ("/m.png",)
     assert paths_of(None) == ()
     assert paths_of(SimpleNamespace(path="/p.xyz", image="/i.png")) == ("/p.xyz", "/i.png"), "a plug-in's own kind"
-
-
-def test_a_plain_file_is_one_of_which_nothing_else_is_said() -> None:
-    plain, usual = DisparityFile.plain("/a.pfm"), DisparityFile("/a.pfm")
-    assert plain == usual
-    assert hash(plain) == hash(usual)
-    assert repr(plain) == repr(usual)
-    assert pickle.loads(pickle.dumps(plain)) == usual
 
 
 def test_check_sums_of_names_can_be_continued() -> None:

@@ -229,9 +229,10 @@ def test_a_deleted_algorithm_leaves_nothing_behind(store, make_cell):
 
 def test_what_is_known_of_algorithms_is_kept_and_changed(store, make_cell):
     dataset = Dataset("d", [Scene("s", dataset="d")])
-    result = ResultSet("A", {}, description="first", colour="#123456")
+    result = ResultSet("A", {}, description="first", colour="#123456", about={"authors": "A. Author"})
     store.register(dataset, {"s": "content"}, [result], sg.load_protocol("default"))
     store.register(dataset, {"s": "content"}, [ResultSet("A", {})], sg.load_protocol("default"))
+    assert store.algorithms()[0].metadata == {"authors": "A. Author"}
     store.describe_algorithm("A", link="https://example.org", metadata={"year": 2014})
     store.write([], maps=[MapRecord("d", "s", "A", "h", "", extras={"seconds": 3.0})])
     (entry,) = store.algorithms()

@@ -86,7 +86,7 @@ def test_an_older_store_is_upgraded_and_keeps_its_scores(location: str) -> None:
         ):  # fmt: skip
             connection.exec_driver_sql(f"ALTER TABLE {table} DROP COLUMN {column}")
         connection.execute(sql.update(schema.schema_version).values(version=1))
-    with pytest.raises(StereogaugeError, match=r"older schema version 1 .* run `stereogauge store upgrade` on it once"):
+    with pytest.raises(StereogaugeError, match=r"older schema version 1 .* run `stereogauge store upgrade .*` once"):
         open_store(location, read_only=True)
     prepare(database)
     database.close()
@@ -121,3 +121,10 @@ def test_files_give_tags(tmp_path: Path) -> None:
     manifest.write_text('[paths]\nground_truth = "{scene}.pfm"\n[tags]\nweather = 3\n')
     with pytest.raises(StereogaugeError, match=r"tags.weather must be text or a list of texts or a table .*; found 3"):
         sg.load_dataset("folder", tmp_path / "data")
+
+
+def test_scenes_are_deleted_by_tag(location: str) -> None:
+    with open_store(location) as store:
+        store.write(scores())
+        store.delete_scenes(["tag:weather=rain"])
+        assert store.cube().scenes == ("garden",)

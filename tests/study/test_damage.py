@@ -132,7 +132,7 @@ def test_thin_structures_lose_about_the_share_that_was_asked_for(truth: GroundTr
 
 
 def test_every_geometry_metric_has_exactly_one_damage_named_after_it() -> None:
-    assert sorted(d.metric for d in damages().values() if d.metric) == sorted(GEOMETRY_METRICS)
+    assert sorted(d.metric for d in damages().values() if d.metric) == sorted([*GEOMETRY_METRICS, "f-thin"])
 
 
 def test_impossible_strengths_and_unknown_names_are_refused(truth: GroundTruth) -> None:
@@ -142,3 +142,16 @@ def test_impossible_strengths_and_unknown_names_are_refused(truth: GroundTruth) 
         damage_called("bumps").apply(truth, -1)
     with pytest.raises(StereogaugeError, match=r"Unknown damage 'hole'.*Did you mean 'holes'"):
         damage_called("hole")
+
+
+FREE = [("fatten", "fatten-foreground"), ("noise", "bumps"), ("facets", "plane-tilt")]
+
+
+@pytest.mark.parametrize(("free", "confined"), FREE)
+def test_a_damage_without_a_zone_strikes_outside_the_zone_of_its_namesake_too(free: str, confined: str) -> None:
+    truth = ground_truth_of(load_synthetic("anatomy", size=(240, 320))["anatomy-0"])
+    zone, kind = damages()[confined].zone(truth), damages()[free]
+    assert kind.zone(truth).all()
+    changed = kind.apply(truth, kind.reference) != truth.disparity
+    assert (changed & zone).any()
+    assert (changed & ~zone).any()

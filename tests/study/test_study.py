@@ -138,7 +138,7 @@ def test_bad_pixels_cannot_tell_small_speckles_from_large_ones_and_magnitudes_ca
 
 
 def test_a_damage_that_finds_nothing_to_strike_is_named_and_has_no_response() -> None:
-    scene = load_synthetic("curved", size=(96, 128))["curved-0"]
+    scene = load_synthetic("boxes", size=(240, 320))["boxes-0"]
     study = run_study(scene, ["bad@1"], damage_ids=["cuts", "holes"])
     assert study.idle == ("cuts",)
     assert study.damages == ("holes",)

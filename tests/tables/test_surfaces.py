@@ -22,8 +22,7 @@ from stereogauge.report.build import build
 from stereogauge.report.content import ReportOptions
 from stereogauge.scores.aggregation import aggregated
 from stereogauge.store import open_store
-from stereogauge.tables.markup import html_table, latex_table
-from stereogauge.tables.text import csv_table
+from stereogauge.tables.formats import csv_table, html_table, latex_table
 from stereogauge.text import number_text
 from stereogauge.web.app import create_app
 from stereogauge.web.site import Site
@@ -119,7 +118,7 @@ def test_json_of_the_command_line(store: Path, expected: dict[str, dict[str, flo
         np.testing.assert_array_equal(values, list(expected[row[0]].values()))
 
 
-def tabular(text: str, expected: dict[str, dict[str, float]], skip: int) -> dict[str, dict[str, str]]:
+def tabular(text: str, expected: dict[str, dict[str, float]], skip: int, behind: int = 0) -> dict[str, dict[str, str]]:
     plain = (
         re.sub(r"\\(textbf|underline)\{([^}]*)\}", r"\2", text)
         .replace("--", "–")
@@ -129,7 +128,10 @@ def tabular(text: str, expected: dict[str, dict[str, float]], skip: int) -> dict
     rows = [[cell.strip() for cell in line.removesuffix(r"\\").split(" & ")] for line in plain.splitlines()]
     cells = {row[skip]: row for row in rows if len(row) > skip and row[skip] in expected}
     width = len(next(iter(expected.values())))
-    return {name: dict(zip(expected[name], row[-width:], strict=True)) for name, row in cells.items()}
+    return {
+        name: dict(zip(expected[name], row[-behind - width : len(row) - behind], strict=True))
+        for name, row in cells.items()
+    }
 
 
 def test_latex_of_the_command_line(store: Path, expected: dict[str, dict[str, float]]) -> None:
@@ -194,7 +196,8 @@ def test_the_site_and_its_files(client: httpx.Client, store: Path, expected: dic
     for row, name in enumerate(answer["algorithms"]):
         values = [float("nan") if value is None else value for value in answer["values"][row]]
         np.testing.assert_array_equal(values, list(expected[name].values()))
-    same(tabular(client.get("rank.tex", params=question).text, expected, 1), expected)
+    facts = client.get("rank", params=question).json()["rows"][0]["extra"]
+    same(tabular(client.get("rank.tex", params=question).text, expected, 1, len(facts)), expected)
     text = client.get("rank.csv", params=question).text
     lines = list(csv.reader(line for line in text.splitlines() if not line.startswith("#")))
     first = lines[0].index(next(head for head in lines[0] if head.startswith("bad@1:all")))
@@ -204,8 +207,14 @@ def test_the_site_and_its_files(client: httpx.Client, store: Path, expected: dic
         np.testing.assert_array_equal(values, list(expected[line[1]].values()))
 
 
-def test_a_scene_that_nobody_has_an_estimate_for_is_a_gap_for_everybody() -> None:
+def test_values_without_the_scenes_that_no_algorithm_has_say_so() -> None:
+    """As on the command line and the site: the mean is of one of two scenes."""
     scenes = [scene("one", part=10), scene("two", part=5)]
     table = sg.evaluate({"a": {"one": TRUTH + 1}, "b": {"one": TRUTH}}, scenes, ["mae"], ["all"])
-    assert np.isnan(table.aggregate("mae", "all", algorithm="a"))
-    assert np.isnan(aggregated(table.cube)).all()
+    for value in (table.aggregate, table.value):
+        with pytest.warns(sg.StereogaugeWarning, match="mae:all over 1 of 2 scenes; the others have no score."):
+            assert value("mae", "all", algorithm="a") == pytest.approx(1.0)
+    assert "Mean of 1 of 2 scenes; the others have no score: two." in str(table)
+    partial = sg.evaluate({"a": {"one": TRUTH + 1}, "b": {"one": TRUTH, "two": TRUTH}}, scenes, ["mae"], ["all"])
+    assert np.isnan(partial.aggregate("mae", "all", algorithm="a"))
+    assert partial.aggregate("mae", "all", algorithm="b") == 0

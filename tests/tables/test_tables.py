@@ -13,11 +13,10 @@ from stereogauge.ranking import Column, ScoreCube, rank
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.significance import PairTest, different_from_best, friedman, mark_note
 from stereogauge.scores.aggregation import aggregated
-from stereogauge.tables.markup import html_table, latex_table, latex_text
+from stereogauge.tables.formats import csv_table, csv_tables, html_table, latex_table, latex_text, markdown_table
 from stereogauge.tables.ranking_tables import beats_table, pairs_table, ranking_table
 from stereogauge.tables.score_table import emphases, score_table, score_tables
 from stereogauge.tables.table import Cell, Heading, number, table, words
-from stereogauge.tables.text import csv_table, csv_tables, markdown_table
 
 NAN = float("nan")
 

@@ -10,6 +10,8 @@ import pytest
 import stereogauge as sg
 from stereogauge.errors import StereogaugeError
 from stereogauge.scores.column import Column
+from stereogauge.scores.facts import SceneFacts
+from stereogauge.scores.maxima import usual_maximum
 from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable
 from stereogauge.tuning.definition import scene_folds, scene_groups
@@ -31,7 +33,8 @@ TUNED = np.array([[15.0, 9.0, 0.3, 2.5], [31.0, 20.0, NAN, 4.0], [11.0, 8.0, 0.1
 
 
 def function() -> ObjectiveFunction:
-    return ObjectiveFunction(profile_objective(WEIGHTS), COLUMNS, DEFAULT)
+    maxima = np.tile([usual_maximum(column, SceneFacts()) for column in COLUMNS], (len(DEFAULT), 1))
+    return ObjectiveFunction(profile_objective(WEIGHTS), COLUMNS, DEFAULT, maxima)
 
 
 def table(**algorithms: np.ndarray) -> ScoreTable:

@@ -16,6 +16,7 @@ import pytest
 import stereogauge as sg
 from stereogauge.errors import MatcherError, StoreError, UnknownNameError
 from stereogauge.evaluation.matchers import wanted_matcher
+from stereogauge.figures.chart import around
 from stereogauge.matching.declaration import MatcherParameter
 from stereogauge.matching.run import matcher_text, parse_matcher
 from stereogauge.tuning import TuningResult, load_result, studies, study_summary
@@ -111,6 +112,41 @@ def test_losing_trials_are_ended_before_their_last_scene() -> None:
     assert all(0 < len(trial.scores) < 6 for trial in ended)
     assert all(len(trial.scores) == 6 for trial in result.complete)
     assert not [trial for trial in tuned(count=6, trials=30, prune=False).trials if trial.state == "pruned"]
+
+
+@pytest.mark.parametrize("invalid", ["count", "fill"])
+def test_a_search_makes_the_score_better_that_the_ranking_orders_by(invalid: str) -> None:
+    def with_holes(left: Any, right: Any, ndisp: int, *, level: float, tilt: float, kind: str) -> Any:
+        found = constant(left, right, ndisp, level=level, tilt=tilt, kind="plain")
+        found[:, : 12 if kind == "rough" else 2] = np.nan
+        return found
+
+    protocol = sg.load_protocol("default").replace(invalid=invalid)
+    weights = {"rms:all": 3, "mae:all": 2, "d-fat": 2, "d-thin": 1, "bad@2:all": 1}
+    result = sg.tune(with_holes, scenes(), weights, 8, space=SPACE, protocol=protocol, folds=0, prune=False, seed=3)
+    maps = {
+        str(trial.number): {scene.id: with_holes(scene.gt, None, 16, **trial.parameters) for scene in scenes()}
+        for trial in result.complete
+    }
+    scores = sg.evaluate(maps, scenes(), list(result.definition.columns), protocol=protocol)
+    ranked = sg.rank(scores, model="weighted", weights=weights, least_support=0, least_coverage=0).to_pandas()
+    order = dict(zip(ranked["algorithm"], ranked["value"], strict=True))
+    found = {str(trial.number): trial.values[0] for trial in result.complete if trial.values}
+    assert found == pytest.approx(order, rel=1e-4)
+    assert min(order.values()) < max(order.values())
+
+
+def test_scenes_of_one_place_are_never_in_two_folds() -> None:
+    places = {"a": {"site": "yard"}, "Piano": {}, "b": {}, "c": {"site": "yard"}, "PianoL": {}, "d": {}}
+    listed = [
+        sg.Scene(name, gt=one.gt, left=one.left, right=one.right, calibration=one.calibration, tags=tags)
+        for one, (name, tags) in zip(scenes(6), places.items(), strict=True)
+    ]
+    result = sg.tune(constant, listed, WEIGHTS, 2, space=SPACE, protocol="default", folds=3)
+    assert result.to_dict()["groups"] == [["a", "c"], ["Piano", "PianoL"], ["b"], ["d"]]
+    for fold in result.folds:
+        assert ("a" in fold.held_out) == ("c" in fold.held_out)
+        assert ("Piano" in fold.held_out) == ("PianoL" in fold.held_out)
 
 
 def test_held_out_scenes_are_scored_with_parameters_that_never_saw_them() -> None:
@@ -287,3 +323,10 @@ def test_the_rows_of_figures_are_those_of_the_trials() -> None:
     assert f"No score on {gains.column('scene')[0]}." in gains_data(result).caption, "an empty row is explained"
     with pytest.raises(sg.StereogaugeError, match="one objective"):
         trade_off_data(result)
+
+
+def test_an_axis_with_one_value_names_it() -> None:
+    """Vega rounds the label of the only tick of an empty range, so that 0.45 was drawn as 0."""
+    assert around([0.45, 0.45])["domain"] == pytest.approx([0.405, 0.495])
+    assert around([0.0, math.nan])["domain"] == [-1.0, 1.0]
+    assert around([1.0, 2.0]) == {"zero": False}

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import httpx
 from tests.web.small import serving
 
-from stereogauge.evaluation.processes import CallCancelled
-from stereogauge.evaluation.rights import Account
+from stereogauge.evaluation.processes import CallCancelled, OpenedFile, WorkerProcess
 from stereogauge.store import Store
 from stereogauge.web.app import create_app
 from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource
-from stereogauge.web.submissions.rules import Rules
-from stereogauge.web.submissions.submissions import Submissions
-from stereogauge.web.submissions.uploads import MakeWorker, limited_worker
+from stereogauge.web.submissions.api import HostedSubmissions
+from stereogauge.web.submissions.folders import private_file
+from stereogauge.web.submissions.jobs import Rules, new_identifier
 
 WAIT = 60.0
 RULES = Rules(per_period=200, largest_bytes=4 << 20, largest_unpacked=16 << 20, most_entries=500, hidden=("beta",))
@@ -31,7 +27,7 @@ RULES = Rules(per_period=200, largest_bytes=4 << 20, largest_unpacked=16 << 20, 
 class Benchmark:
     """A running site with submissions and two submitters."""
 
-    def __init__(self, base: str, taken: Submissions) -> None:
+    def __init__(self, base: str, taken: HostedSubmissions) -> None:
         self.base = f"{base}/api/v1/"
         self.taken = taken
         self.tokens = {name: taken.tokens.issue(name) for name in ("ada", "bob")}
@@ -59,11 +55,14 @@ class Benchmark:
         return self.finished(accepted.json()["id"])
 
 
-class OutsideError(BaseException):
-    """What happens on the server's side of a report: the call never sees it."""
-
-    def __init__(self, problem: Exception) -> None:
-        self.problem = problem
+def queue_upload(taken: HostedSubmissions, data: bytes, name: str, who: str = "ada") -> str:
+    """Put an upload into the queue without a request; returns its id."""
+    identifier = new_identifier()
+    taken.jobs.reserve(who, identifier)
+    (taken.folder / identifier).mkdir(mode=0o700)
+    private_file(taken.folder / identifier / "upload.zip").write_bytes(data)
+    taken.enqueue(identifier, who, name, "", "")
+    return identifier
 
 
 class SameProcess:
@@ -71,53 +70,35 @@ class SameProcess:
 
     process_id = None
 
-    def __init__(self, memory_bytes: int | None = None, account: Account | None = None) -> None:
+    def __init__(self, memory_bytes: int | None = None, *, untrusted: bool = False) -> None:
         self.memory_bytes = memory_bytes
+        self.opened: list[IO[bytes]] = []
 
     def call(
         self,
         function: Callable[..., Any],
         *arguments: Any,
         seconds: float | None = None,
-        report: Callable[..., None] | None = None,
         cancelled: Callable[[], bool] | None = None,
-        within: Path | None = None,
     ) -> Any:
-        arguments = arguments if within is None else (str(within), *arguments)
-        if report is None:
-            return function(*arguments)
-
-        def following(*values: Any) -> None:
-            try:
-                if cancelled is not None and cancelled():
-                    raise CallCancelled("the call was cancelled")
-                report(*values)
-            except Exception as problem:
-                raise OutsideError(problem) from None
-
-        try:
-            return function(*arguments, report=following)
-        except OutsideError as outside:
-            raise outside.problem from None
+        if cancelled is not None and cancelled():
+            raise CallCancelled("the call was cancelled")
+        given = [open(one.path, "rb") if isinstance(one, OpenedFile) else one for one in arguments]  # noqa: SIM115
+        self.opened += [file for file, one in zip(given, arguments, strict=True) if file is not one]
+        return function(*given)
 
     def end(self) -> None:
-        pass
-
-
-def as_ourselves(rules: Rules) -> Rules:
-    """The rules for workers in this process, which cannot have another user."""
-    root = sys.platform == "linux" and os.geteuid() == 0
-    return replace(rules, worker_user="root") if root else rules
+        while self.opened:
+            self.opened.pop().close()
 
 
 @contextmanager
 def benchmark_on(
-    store: Store, folder: Path, rules: Rules = RULES, make_worker: MakeWorker = limited_worker
+    store: Store, folder: Path, rules: Rules = RULES, make_worker: Callable[..., Any] = WorkerProcess
 ) -> Iterator[Benchmark]:
     """A site with submissions on a store."""
     source = StoreSource(store)
-    own = rules if make_worker is limited_worker else as_ourselves(rules)
-    taken = Submissions(store, source, folder, own, make_worker=make_worker)
+    taken = HostedSubmissions(store, source, folder, rules, make_worker=make_worker)
     with serving(create_app(Site(source, rules.hidden, taken))) as base:
         one = Benchmark(base, taken)
         try:

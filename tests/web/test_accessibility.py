@@ -56,7 +56,6 @@ def opened(tab: Visitor, page: str, width: int) -> list[str]:
     """What is wrong with a page at a width, besides what the checker finds."""
     tab.page.set_viewport_size({"width": width, "height": 900})
     tab.go(PAGES[page])
-    tab.page.wait_for_timeout(300)
     wide = tab.page.evaluate("document.documentElement.scrollWidth")
     found = [f"{page}: {wide} px wide at {width}"] if wide > width else []
     return found + ([f"{page}: no h1"] if tab.page.locator("#content h1").count() == 0 else [])

@@ -18,16 +18,16 @@ import httpx
 import pytest
 from tests.web import uploads
 from tests.web.small import MARKUP, SCENES, serving, truth
-from tests.web.visitor import BROWSER, Visitor
+from tests.web.visitor import BROWSER, PULL, Visitor
 
 from stereogauge.store import open_store
 from stereogauge.web.app import create_app
 from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource
-from stereogauge.web.submissions.rules import Rules
-from stereogauge.web.submissions.submissions import Submissions
+from stereogauge.web.submissions.api import HostedSubmissions
+from stereogauge.web.submissions.jobs import Rules
 
-TITLES = "row => [...row.querySelectorAll('td')].slice(3, 9).map(one => one.title)"
+TITLES = "row => [...row.querySelectorAll('[data-column]')].map(one => [one.dataset.column, one.dataset.full ?? null])"
 BARS_AS_SEEN = """() => [...document.querySelectorAll(".bars [data-bar]")]
   .map((name) => [name, name.nextElementSibling, name.nextElementSibling.nextElementSibling])
   .sort(([one], [other]) => one.getBoundingClientRect().top - other.getBoundingClientRect().top)
@@ -41,15 +41,24 @@ pytestmark = BROWSER
 
 
 @pytest.fixture(scope="module")
-def accepting(small_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Submissions]]:
+def accepting(small_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, HostedSubmissions]]:
     """A site with submissions, on a copy of the store."""
     folder = tmp_path_factory.mktemp("browser")
     shutil.copy(small_store, folder / "scores.sqlite")
     with open_store(folder / "scores.sqlite") as store:
         source = StoreSource(store)
-        submissions = Submissions(store, source, folder / "submissions", Rules(per_period=50, hidden=("beta",)))
+        submissions = HostedSubmissions(store, source, folder / "submissions", Rules(per_period=50, hidden=("beta",)))
         with serving(create_app(Site(source, ("beta",), submissions))) as base:
             yield base, submissions
+
+
+def test_an_order_on_nested_regions_offers_exclusive_ones(visitor: Visitor) -> None:
+    visitor.go("#leaderboard?model=extended&metrics=bad@1&regions=nonocc&regions=all&regions=disc")
+    assert "a pixel counts up to 3 times" in visitor.page.locator("#notes").inner_text()
+    visitor.page.click("#exclusive")
+    assert visitor.ready().page.url.endswith("regions=boundary&regions=interior&regions=occluded")
+    assert "share pixels" not in visitor.page.locator("#notes").inner_text()
+    assert visitor.page.locator("#exclusive").count() == 0
 
 
 def test_the_leaderboard_stands_in_the_order_of_the_api(visitor: Visitor) -> None:
@@ -69,22 +78,26 @@ def test_names_with_markup_are_shown_as_text(visitor: Visitor) -> None:
 def test_choosing_a_region_changes_table_and_address(visitor: Visitor) -> None:
     visitor.go("#leaderboard?regions=all&metrics=rms")
     before = visitor.texts("#board tbody td")
-    visitor.page.check('[data-choice="regions:disc"]')
-    visitor.ready()
+    visitor.choose("regions", "regions:disc")
     assert "regions=disc" in visitor.page.url
     visitor.until("document.querySelectorAll('#board thead th').length >= 6")
     assert visitor.texts("#board tbody td") != before
 
 
-def test_a_wide_store_starts_narrow_and_everything_is_one_click_away(visitor: Visitor) -> None:
+def test_no_page_narrows_the_scope_by_itself_and_chips_remove_what_does(visitor: Visitor) -> None:
     visitor.go("#leaderboard")
-    visitor.until("location.hash.includes('regions=nonocc')")
-    visitor.ready()
-    visitor.page.click('[aria-label="Select all regions"]')
+    assert "regions" not in visitor.page.url
+    sort = "all => all.map(one => one.dataset.sort)"
+    assert {"rms:all", "rms:nonocc", "rms:occluded"} <= set(visitor.page.eval_on_selector_all("[data-sort]", sort))
+    visitor.choose("regions", "regions:occluded")
+    assert "rms:occluded" not in visitor.page.eval_on_selector_all("[data-sort]", sort)
+    assert [text.split(" ✕")[0] for text in visitor.texts(".filter")] == ["without occluded"]
+    visitor.page.keyboard.press("Escape")
+    assert visitor.page.is_hidden("#sheet")
+    visitor.page.click(".filter")
     visitor.ready()
     assert "regions" not in visitor.page.url
-    shown = visitor.page.eval_on_selector_all("[data-sort]", "all => all.map(one => one.dataset.sort)")
-    assert {"rms:all", "rms:nonocc", "rms:occluded"} <= set(shown)
+    assert "rms:occluded" in visitor.page.eval_on_selector_all("[data-sort]", sort)
 
 
 def test_sorting_by_a_column_goes_up_down_and_back(visitor: Visitor) -> None:
@@ -124,11 +137,13 @@ def test_the_csv_equals_the_table(visitor: Visitor) -> None:
     lines = list(csv.reader(io.StringIO("\n".join(line for line in text.splitlines() if not line.startswith("#")))))
     assert [line[1] for line in lines[1:]] == visitor.algorithms()
     shown = visitor.page.eval_on_selector_all("#board tr[data-algorithm]", f"all => all.map({TITLES})")
-    for line, titles in zip(lines[1:], shown, strict=True):
-        for cell, title in zip(line[3 : 3 + len(titles)], titles, strict=True):
-            found = re.search(r": (\S+)", title)
-            assert (found is None) == (cell == "")
-            assert found is None or float(found.group(1)) == float(cell)
+    places = {name.split(" ")[0]: place for place, name in enumerate(lines[0])}
+    for line, cells in zip(lines[1:], shown, strict=True):
+        assert cells
+        for column, value in cells:
+            written = line[places[column]]
+            assert (value is None) == (written == "")
+            assert value is None or float(value) == float(written)
 
 
 def test_a_cell_opens_its_scene(visitor: Visitor) -> None:
@@ -141,8 +156,9 @@ def test_a_cell_opens_its_scene(visitor: Visitor) -> None:
 
 
 def test_dragging_a_weight_reorders_the_bars_as_the_api_says(visitor: Visitor) -> None:
-    selection = "regions=all&metrics=density&metrics=bias&missing=drop-column&least_coverage=0.5"
+    selection = "regions=all&missing=drop-column&least_coverage=0.5&weights=density%3D1&weights=bias%3D1"
     visitor.go(f"#compare?{selection}")
+    visitor.page.click("details.weights summary")
     slider = visitor.page.locator('[data-weight="bias"]')
     seen = {tuple(visitor.texts("[data-bar]"))}
     box = slider.bounding_box()
@@ -150,11 +166,9 @@ def test_dragging_a_weight_reorders_the_bars_as_the_api_says(visitor: Visitor) -
     visitor.page.mouse.down()
     for share in (0.7, 0.4, 0.02):
         visitor.page.mouse.move(box["x"] + box["width"] * share, box["y"] + box["height"] / 2)
-        visitor.page.wait_for_timeout(250)
+        visitor.ready()
     visitor.page.mouse.up()
-    visitor.until("location.hash.includes('weights')")
     visitor.ready()
-    visitor.page.wait_for_timeout(300)
     hash_query = visitor.page.url.split("?", 1)[1]
     expected = visitor.ask("rank", f"{hash_query}&model=weighted")
     bars = visitor.page.eval_on_selector_all("[data-bar]", "all => all.map(one => one.dataset.bar)")
@@ -164,16 +178,17 @@ def test_dragging_a_weight_reorders_the_bars_as_the_api_says(visitor: Visitor) -
     assert len(seen) == 2  # the order did change
 
 
-def test_bars_move_with_a_weight_and_are_drawn_anew_at_rest(visitor: Visitor) -> None:
-    visitor.go("#compare?regions=all&metrics=rms&metrics=bad%401&metrics=bad%402&missing=drop-algorithm")
+def test_bars_move_with_a_weight_and_are_drawn_again_at_rest(visitor: Visitor) -> None:
+    weights = "weights=rms%3D1&weights=bad%401%3D1&weights=bad%402%3D1"
+    visitor.go(f"#compare?regions=all&missing=drop-algorithm&bars=terms&{weights}")
+    visitor.page.click("details.weights summary")
     visitor.page.evaluate("document.querySelector('.bars').dataset.stands = 'still'")
-    slider = visitor.page.locator("[data-weight=rms]")
-    slider.evaluate("input => { input.value = 5; input.dispatchEvent(new Event('input', { bubbles: true })); }")
-    visitor.page.wait_for_selector(".bars [style*=translateY]")
-    assert visitor.page.locator(".bars[data-stands]").count() == 1  # moved, not made anew
-    followed = visitor.page.evaluate(BARS_AS_SEEN)
-    visitor.until("!document.querySelector('.bars [style*=translateY]')")
-    visitor.ready()
+    with visitor.holding("rms") as slider:
+        slider.evaluate(PULL, 5)
+        visitor.page.wait_for_selector(".bars [style*=translateY]")
+        assert visitor.page.locator(".bars[data-stands]").count() == 1  # moved, not drawn again
+        followed = visitor.page.evaluate(BARS_AS_SEEN)
+    assert visitor.page.locator(".bars [style*=translateY]").count() == 0
     assert visitor.page.evaluate(BARS_AS_SEEN) == followed
     rested = visitor.page.inner_html("#bars")
     visitor.page.reload()
@@ -190,8 +205,10 @@ def test_compare_draws_every_figure(visitor: Visitor) -> None:
     visitor.page.select_option("#duel-first", "biased")
     visitor.until("document.getElementById('verdict').innerText.includes('beats biased')")
     second = visitor.page.input_value("#duel-second")
+    visitor.page.select_option("#duel-column", "bad@1:all")
+    visitor.until("document.getElementById('verdict').innerText.includes('bad@1:all')")
     pair = visitor.ask("significance", f"regions=all&first=biased&second={second}&column=bad@1:all")["pair"]
-    said = f"{second} beats biased on bad@1:all with probability {1 - pair['probability']:.2f}"
+    said = f"{second} beats biased on the bad@1:all with probability {1 - pair['probability']:.2f}"
     assert said in visitor.page.inner_text("#verdict")
     assert visitor.texts(".duel tbody td:first-child") == list(SCENES)
 
@@ -276,7 +293,7 @@ def test_an_object_is_chosen_and_a_region_is_typed(visitor: Visitor) -> None:
     visitor.page.fill("#overlay-text", "near & nonocc")
     visitor.page.press("#overlay-text", "Enter")
     visitor.until("location.hash.includes('near+%26+nonocc')")
-    visitor.page.wait_for_selector("text=inside near & nonocc")
+    visitor.page.wait_for_selector("text=on pixels near & nonocc")
     visitor.page.fill("#overlay-text", "near & nonoc")
     visitor.page.press("#overlay-text", "Enter")
     visitor.page.wait_for_selector("text=Did you mean 'nonocc'?")
@@ -300,7 +317,7 @@ def test_metrics_show_relations_and_a_point_opens_its_scene(visitor: Visitor) ->
     assert f"{shown['r_squared'][row][column]:.2f}" in cells
     visitor.page.wait_for_selector("#scatter .mark-symbol")
     visitor.page.wait_for_selector("#histogram .mark-rect")
-    assert set(visitor.texts("#scatter-key .key span")) >= {*SCENES, "good", MARKUP}
+    assert set(visitor.texts("#scatter-key .algorithm")) >= {"good", MARKUP}
     visitor.page.locator("#scatter").scroll_into_view_if_needed()
     x, y = visitor.first_point("#scatter")
     visitor.page.mouse.move(x, y)
@@ -311,6 +328,14 @@ def test_metrics_show_relations_and_a_point_opens_its_scene(visitor: Visitor) ->
     assert "column=rms%3Aall" in visitor.page.url
     assert "rms" in visitor.page.url.split("pane=metric", 1)[1]
     assert visitor.page.inner_text("#carried").startswith("rms:all of ")
+
+
+def test_an_algorithm_is_highlighted_in_the_figures_of_metrics(visitor: Visitor) -> None:
+    visitor.go("#metrics")
+    visitor.page.select_option("#mark", "rough")
+    visitor.ready()
+    assert "mark=rough" in visitor.page.url
+    assert visitor.page.input_value("#mark") == "rough"
 
 
 def test_confidence_tuning_and_protocol_have_their_states(visitor: Visitor) -> None:
@@ -329,8 +354,8 @@ def test_a_copied_link_reproduces_the_view(visitor: Visitor, chromium: Any) -> N
     visitor.go("#leaderboard?regions=all")
     visitor.page.select_option("#model", "extended")
     visitor.ready()
-    visitor.page.uncheck('[data-choice="algorithms:biased"]')
-    visitor.ready()
+    visitor.choose("algorithms", "algorithms:biased")
+    visitor.page.keyboard.press("Escape")
     visitor.page.click('[data-sort="algorithm"]')
     visitor.ready()
     other = Visitor(chromium.new_page(), visitor.base)
@@ -399,7 +424,6 @@ def test_everything_is_reached_by_keyboard(visitor: Visitor) -> None:
 def test_no_view_is_wider_than_a_narrow_window(visitor: Visitor, view: str) -> None:
     visitor.page.set_viewport_size({"width": 700, "height": 900})
     visitor.go(f"#{view}?regions=all")
-    visitor.page.wait_for_timeout(300)
     assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 700
 
 
@@ -439,17 +463,17 @@ class QuietFiles(SimpleHTTPRequestHandler):
 def test_a_static_copy_shows_shipped_selections_and_refuses_others(chromium: Any, copied: str, address: str) -> None:
     context = chromium.new_context(viewport={"width": 1400, "height": 900})
     visitor = Visitor(context.new_page(), copied).go("#leaderboard?regions=all")
-    expected = httpx.get(f"{address}/api/v1/rank?regions=all&model=weighted").json()["rows"]
+    model = httpx.get(f"{address}/api/v1/scope").json()["model"]
+    expected = httpx.get(f"{address}/api/v1/rank?regions=all&model={model}").json()["rows"]
     assert visitor.algorithms() == [row["algorithm"] for row in expected]
     live = Visitor(context.new_page(), address).go("#leaderboard?regions=all")
-    for one in (visitor, live):
-        one.page.wait_for_selector("[data-intervals=ready]")
     assert visitor.texts("#board tbody td") == live.texts("#board tbody td")
     assert "Compared on 2 of 3 scenes" in visitor.page.inner_text("#lacking")
     live.page.close()
     visitor.page.select_option("#model", "extended")
     visitor.ready()
-    visitor.page.click("text=Selections in this copy")
+    visitor.choose("copies")
+    assert "fixed copy" in visitor.page.inner_text("#sheet")
     visitor.go("#compare?regions=all")
     visitor.page.wait_for_selector("[data-bar]")
     visitor.page.wait_for_selector("#steadiness")
@@ -468,7 +492,7 @@ def test_a_static_copy_shows_shipped_selections_and_refuses_others(chromium: Any
     context.close()
 
 
-def test_submitting_in_the_page(chromium: Any, accepting: tuple[str, Submissions], tmp_path: Path) -> None:
+def test_submitting_in_the_page(chromium: Any, accepting: tuple[str, HostedSubmissions], tmp_path: Path) -> None:
     base, submissions = accepting
     context = chromium.new_context(viewport={"width": 1400, "height": 900})
     visitor = Visitor(context.new_page(), base).go("#submit")
@@ -506,6 +530,9 @@ def test_submitting_in_the_page(chromium: Any, accepting: tuple[str, Submissions
     visitor.page.click("text=open >> nth=0")
     visitor.page.click("#publish")
     visitor.page.wait_for_selector("[data-state=published]")
+    assert "from the page" in [one["name"] for one in httpx.get(f"{base}/api/v1/algorithms").json()]
+    visitor.page.click("#withdraw")
+    assert "Click again" in visitor.page.inner_text("#withdraw")  # one click withdraws nothing
     assert "from the page" in [one["name"] for one in httpx.get(f"{base}/api/v1/algorithms").json()]
     visitor.page.click("#withdraw")
     visitor.until("!document.querySelector('#submission [data-state]')")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import numpy as np
 import pytest
 from tests.web.small import PROTOCOL, SHAPE, estimates, serving, truth, write_dataset
 
-from stereogauge.confidence_measures.error_curves import sparsify_by
 from stereogauge.confidence_measures.evaluation import combination_bound
-from stereogauge.confidence_measures.sparsification import is_bad, sparsify
+from stereogauge.confidence_measures.paper import PAPER
+from stereogauge.confidence_measures.sparsification import is_bad, sparsify, sparsify_by
+from stereogauge.datasets.declaration import dataset_threshold
 from stereogauge.evaluation.plan import make_plan
 from stereogauge.evaluation.run import run_plan
 from stereogauge.io import write_disparity
@@ -21,6 +24,8 @@ from stereogauge.store import Store, open_store
 from stereogauge.web.app import create_app
 from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource
+
+get = functools.partial(httpx.get, timeout=60)
 
 
 def confidence(seed: int) -> np.ndarray:
@@ -52,7 +57,7 @@ def base(confident: Store) -> Iterator[str]:
 
 
 def test_curves_are_the_sparsification_of_the_map(base: str) -> None:
-    answer = httpx.get(base + "confidence", params={"threshold": 1.5}).json()
+    answer = get(base + "confidence", params={"threshold": 1.5}).json()
     assert answer["available"] == [["sure", "alpha"]]
     assert [curve["measure"] for curve in answer["curves"]] == ["first", "second"]
     expected = sparsify(confidence(1), estimates(0)["rough"], truth(0), 1.5, higher_is_better=True)
@@ -63,14 +68,14 @@ def test_curves_are_the_sparsification_of_the_map(base: str) -> None:
 
 def test_a_hidden_scene_has_no_curves_and_is_not_offered(confident: Store) -> None:
     with serving(create_app(Site(StoreSource(confident), hidden=["alpha"]))) as address:
-        answer = httpx.get(f"{address}/api/v1/confidence")
+        answer = get(f"{address}/api/v1/confidence")
         assert answer.json()["available"] == answer.json()["curves"] == []
-        assert httpx.get(f"{address}/api/v1/confidence?scene=alpha").status_code == 403
+        assert get(f"{address}/api/v1/confidence?scene=alpha").status_code == 403
 
 
 def test_the_bound_is_drawn_at_the_density_of_each_measure(base: str) -> None:
     """Bad pixels that both keep at φ, relative to the φ·N pixels that each keeps: below both curves, at φ."""
-    answer = httpx.get(base + "confidence").json()
+    answer = get(base + "confidence").json()
     (bound,) = answer["bounds"]
     assert bound["density"] == answer["density"]
     assert bound["kept"][50] < 0.5
@@ -83,11 +88,11 @@ def test_the_bound_is_drawn_at_the_density_of_each_measure(base: str) -> None:
 
 
 def test_curves_follow_other_errors(base: str) -> None:
-    answer = httpx.get(base + "confidence", params={"error": "mae"}).json()
+    answer = get(base + "confidence", params={"error": "mae"}).json()
     expected = sparsify_by("mae", -confidence(1), estimates(0)["rough"], truth(0))
     assert (answer["error"], answer["unit"], answer["bounds"]) == ("mae", "px", [])
     assert answer["curves"][0]["ause"] == pytest.approx(expected.ause)
-    assert "known" in httpx.get(base + "confidence", params={"error": "mea"}).json()["detail"]
+    assert "known" in get(base + "confidence", params={"error": "mea"}).json()["detail"]
 
 
 def test_a_declared_direction_is_read_so(confident: Store, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -105,7 +110,7 @@ def test_a_declared_direction_is_read_so(confident: Store, tmp_path_factory: pyt
         results = [ResultSet("sure", {"alpha": own / "alpha.pfm"})]
         run_plan(make_plan(store, dataset.subset(["alpha"]), results, PROTOCOL), store)
         with serving(create_app(Site(StoreSource(store)))) as address:
-            answer = httpx.get(f"{address}/api/v1/confidence", params={"threshold": 1.5}).json()
+            answer = get(f"{address}/api/v1/confidence", params={"threshold": 1.5}).json()
     given = [(curve["measure"], curve["better"], curve["declared"]) for curve in answer["curves"]]
     assert given == [("first", "lower", True), ("second", "higher", True)]
     for curve, values in zip(answer["curves"], (confidence(1), -confidence(2)), strict=True):
@@ -115,15 +120,61 @@ def test_a_declared_direction_is_read_so(confident: Store, tmp_path_factory: pyt
 
 def test_measures_of_our_matcher_take_their_scales(base: str) -> None:
     asked = {"sgm": "entropy,entropy@8", "scene": "alpha", "temperature": 8}
-    answer = httpx.get(base + "confidence", params=asked, timeout=60)
+    answer = get(base + "confidence", params=asked)
     curves = [curve for curve in answer.json()["curves"] if curve["algorithm"] == "census SGM"]
     assert [curve["measure"] for curve in curves] == ["entropy", "entropy@8"]
     assert curves[0]["auc"] == curves[1]["auc"]
-    assert httpx.get(base + "confidence", params={"sgm": "entropie", "scene": "alpha"}).status_code == 422
+    assert get(base + "confidence", params={"sgm": "entropie", "scene": "alpha"}).status_code == 422
+
+
+def test_no_curve_has_the_colour_of_a_reference_line(base: str) -> None:
+    """Measures of one algorithm differ by colour, also from oracle, random line and bound."""
+    asked = {"scene": "alpha", "sgm": "entropy,curvature,peak-ratio,perturbation"}
+    answer = get(base + "confidence", params=asked).json()
+    scale = next(one for one in found_scales(answer["figure"]) if "oracle of census SGM" in one["domain"])
+    colours = dict(zip(scale["domain"], scale["range"], strict=True))
+    curves = [colours.pop(f"{one['algorithm']} {one['measure']}") for one in answer["curves"]]
+    assert len(set(curves)) == len(curves)
+    assert not {*curves} & {*colours.values()}
+
+
+def found_scales(value: Any) -> Iterator[dict[str, Any]]:
+    """The colour scales of a chart."""
+    if isinstance(value, dict):
+        if isinstance(value.get("color"), dict) and "domain" in value["color"].get("scale", {}):
+            yield value["color"]["scale"]
+        value = list(value.values())
+    for one in value if isinstance(value, list) else ():
+        yield from found_scales(one)
 
 
 def test_the_map_at_a_density_shows_its_most_confident_pixels(base: str) -> None:
     address = base + "scenes/alpha/layers/confidence"
-    shown = httpx.get(address + ".png", params={"algorithm": "sure", "metric": "first", "density": 0.25})
+    shown = get(address + ".png", params={"algorithm": "sure", "metric": "first", "density": 0.25})
     assert shown.headers["content-type"] == "image/png"
-    assert httpx.get(address, params={"algorithm": "sure", "metric": "third"}).json()["allowed"] == ["first", "second"]
+    assert get(address, params={"algorithm": "sure", "metric": "third"}).json()["allowed"] == ["first", "second"]
+
+
+def test_the_page_opens_with_the_threshold_of_the_dataset() -> None:
+    assert (dataset_threshold("kitti-2012:colour"), dataset_threshold("middlebury-v2"), dataset_threshold("")) == (
+        3,
+        1,
+        1,
+    )
+
+
+def test_domain_search_range_and_densities_are_parameters(base: str) -> None:
+    asked = {"scene": "alpha", "sgm": "entropy,curvature,product"}
+    answer = get(base + "confidence", params={**asked, "ndisp": 8, "low": 0.5, "high": 0.9}).json()
+    assert (answer["ndisp"], answer["ndisp_from"], answer["density_range"]) == (8, "request", [0.5, 0.9])
+    (bound,) = [one for one in answer["bounds"] if one["algorithm"] == "census SGM"]
+    assert bound["measures"] == ["entropy", "curvature"]  # what was requested, without their combination
+    first = next(one for one in answer["curves"] if one["measure"] == "first")
+    expected = sparsify(confidence(1), estimates(0)["rough"], truth(0), 1.0, higher_is_better=True)
+    assert first["range_mean"] == pytest.approx(expected.area(0.5, 0.9) / 0.4)
+    assert get(base + "confidence", params={**asked, "low": 0.9, "high": 0.5}).status_code == 422
+    paper = get(base + "confidence", params={**asked, "ndisp": 8, "region": "haeusler-klette"})
+    assert paper.status_code == 200
+    assert paper.json()["curves"]
+    alone = get(base + "confidence", params={"scene": "alpha", "region": "haeusler-klette", "ndisp": 8}).json()
+    assert [one["measure"] for one in alone["curves"] if one["algorithm"] == "census SGM"] == [*PAPER, "product"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import httpx
 import numpy as np
 import pytest
 from tests.web.small import PROTOCOL, SCENES, estimates, serving, truth, write_dataset, write_results
+from tests.web.visitor import BROWSER, Visitor
 
 import stereogauge as sg
 from stereogauge.evaluation.plan import make_plan
@@ -24,7 +24,6 @@ from stereogauge.web.app import create_app
 from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 TAGS = {"good": {"technique": "global"}, "rough": {"technique": "learned", "trained-on": ["here", "there"]}}
 
 
@@ -145,36 +144,33 @@ def test_the_catalogue_says_what_is_counted(sure_site: str) -> None:
     assert found == {name: COUNTS[metric.counts] for name, metric in metrics().items()}
 
 
-@pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium found; install the system's package `chromium`")
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_visitor_asks_for_sure_values_by_tag_and_sees_what_weights_mean(sure_site: str) -> None:
-    from playwright.sync_api import sync_playwright
+class TestInTheBrowser:
+    pytestmark = BROWSER
 
-    with sync_playwright() as tool:
-        browser = tool.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": 1400, "height": 900})
-        page.set_default_timeout(60_000)
-        complaints: list[str] = []
-        page.on("pageerror", lambda problem: complaints.append(str(problem)))
-        page.goto(f"{sure_site}/#compare?regions=all&metrics=rms&metrics=bad@1")
-        page.wait_for_selector("#weights-mean tr[data-term]")
-        assert page.locator("#weights-mean tr[data-term='rms'] td").all_inner_texts()[1] == "50.0 %"
-        assert "would tie with" in page.inner_text("#weights-mean") or "No single weight" in page.inner_text(
-            "#weights-mean"
-        )
+    def test_a_visitor_asks_for_sure_values_by_tag_and_sees_what_weights_mean(
+        self, chromium: Any, sure_site: str
+    ) -> None:
+        context = chromium.new_context(viewport={"width": 1400, "height": 900})
+        visitor = Visitor(context.new_page(), sure_site).go("#compare?regions=all&metrics=rms&metrics=bad@1")
+        page = visitor.page
+        assert visitor.texts("#weights-mean tr[data-term='rms'] td")[1] == "50.0 %"
+        said = page.inner_text("#weights-mean")
+        assert "would tie with" in said or "No single weight" in said
+        visitor.choose("algorithms")
         page.click("[data-tag='algorithms:technique=learned']")
-        page.wait_for_function("location.hash.includes('algorithms=rough')")
+        visitor.ready()
+        assert "algorithms=rough" in page.url
         page.click("[data-tag='algorithms:technique=learned']")
-        page.wait_for_function("!location.hash.includes('algorithms=')")
-        page.select_option("#need", "sure")
-        page.wait_for_selector("#equal-density [data-density='rough']")
+        visitor.ready()
+        assert "algorithms=" not in page.url
+        page.keyboard.press("Escape")
+        visitor.choose("need", "need:sure")
+        assert page.locator("#equal-density [data-density='rough']").count() == 1
         assert page.locator(".bars").count() == 0
         assert "make no order" in page.inner_text("#only-equal")
-        page.wait_for_selector("#density-chart .mark-symbol")
-        page.goto(f"{sure_site}/#leaderboard?regions=all&metrics=rms&need=sure")
-        page.wait_for_selector("[data-unranked='rough'] td .pm")
+        assert page.locator("#density-chart .mark-symbol").count() > 0
+        visitor.go("#leaderboard?regions=all&metrics=rms&need=sure")
+        assert page.locator("[data-unranked='rough'] td .pm").count() > 0
         assert "100 %" in page.inner_text("[data-unranked='rough']")
-        browser.close()
-    assert complaints == []
+        assert visitor.complaints == []
+        context.close()

@@ -22,7 +22,8 @@ def index(folder: Path) -> dict[str, str]:
 
 def test_answers_are_those_of_the_server(exported: Path, client: httpx.Client) -> None:
     files = index(exported)
-    for asked in ("catalogue", "rank", "rank?regions=nonocc", "table?column=bad%401%3Aall&regions=all"):
+    ranks = ("rank?model=a-star", "rank?model=a-star&regions=nonocc")
+    for asked in ("catalogue", "scope", *ranks, "table?column=bad%401%3Aall&regions=all"):
         assert (exported / files[asked]).read_bytes() == client.get(asked).content
 
 
@@ -57,6 +58,15 @@ def test_every_picture_has_its_legend(exported: Path, client: httpx.Client) -> N
     assert json.loads((exported / files[asked]).read_text())["limits"] == client.get(asked).json()["limits"] == [0, 5]
 
 
+def test_formulas_are_those_of_the_columns(exported: Path, client: httpx.Client) -> None:
+    """The page defines only metrics and regions with scores."""
+    columns = client.get("scope").json()["columns"]
+    wanted = {f"metrics/{one['metric'].partition('@')[0]}" for one in columns}
+    drawn = {name.removeprefix("catalogue/").removesuffix(".svg") for name in index(exported) if name.endswith(".svg")}
+    assert {name for name in drawn if name.startswith("metrics/")} == wanted
+    assert "regions/nonocc" in drawn
+
+
 def test_pictures_of_metrics_stay_within_their_room(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exported: Path
 ) -> None:
@@ -84,9 +94,7 @@ def pictures_of(folder: Path, scene: str) -> set[bytes]:
 def test_an_export_over_an_open_one_leaves_nothing_of_it(
     opened: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "stereogauge.web.export._export_protocol", lambda *_: []
-    )  # rankings take long and show no truth
+    monkeypatch.setattr("stereogauge.web.export._export_scope", lambda *_: [])  # rankings take long and show no truth
     monkeypatch.setattr("stereogauge.web.export.MOST_METRIC_BYTES", 1)
     target = tmp_path / "site"
     export_site(Site(StoreSource(opened)), target)

@@ -17,16 +17,15 @@ from typing import Any
 
 import pytest
 from tests.web import uploads
-from tests.web.submitters import RULES, SameProcess, as_ourselves
+from tests.web.submitters import RULES, SameProcess, queue_upload
 
 from stereogauge.errors import StoreError
 from stereogauge.evaluation.processes import CallCancelled, WorkerDied
 from stereogauge.store import Store, open_store
 from stereogauge.web.source import StoreSource
 from stereogauge.web.submissions import folders
-from stereogauge.web.submissions.decoding import HostError
-from stereogauge.web.submissions.jobs import new_identifier
-from stereogauge.web.submissions.submissions import Submissions
+from stereogauge.web.submissions.api import HostedSubmissions
+from stereogauge.web.submissions.judging import HostError
 
 QUICK, ALL = 8, 200
 MOST_STEPS = 60
@@ -59,33 +58,24 @@ class Faults:
 
 
 class FaultyWorker(SameProcess):
-    """A worker that may be struck whenever it reports, before or after the report is recorded."""
+    """A worker that may be struck at every call: before it, in it, or before its answer arrives."""
 
     faults: Faults
 
     def call(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        report = options.pop("report")
-
-        def struck(*values: Any) -> None:
-            self.faults.strike()
-            report(*values)
-            self.faults.strike()
-
-        def watched(*values: Any, report: Callable[..., None]) -> Any:
-            def full_at_times(*said: Any) -> None:
-                self.faults.fill_disk()
-                report(*said)
-
-            return function(*values, report=full_at_times)
-
         self.faults.strike()
-        return super().call(watched, *arguments, report=struck, within=options.get("within"))
+        self.faults.fill_disk()
+        answer = super().call(function, *arguments, **options)
+        self.faults.strike()
+        return answer
 
 
 @contextmanager
-def benchmark(store: Store, folder: Path, faults: Faults, monkeypatch: pytest.MonkeyPatch) -> Iterator[Submissions]:
+def benchmark(
+    store: Store, folder: Path, faults: Faults, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[HostedSubmissions]:
     monkeypatch.setattr(FaultyWorker, "faults", faults, raising=False)
-    taken = Submissions(store, StoreSource(store), folder, as_ourselves(RULES), make_worker=FaultyWorker)
+    taken = HostedSubmissions(store, StoreSource(store), folder, RULES, make_worker=FaultyWorker)
     for name in ("next", "begin", "change", "resume", "lose"):
         good = getattr(taken.jobs, name)
 
@@ -104,16 +94,16 @@ def benchmark(store: Store, folder: Path, faults: Faults, monkeypatch: pytest.Mo
 
 def check_schedule(store: Store, folder: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> str:
     faults = Faults(seed)
-    errors = {new_identifier(): (f"owner {place % 2}", 0.1 + 0.2 * place) for place in range(3)}
+    errors = {}
     with benchmark(store, folder, Faults(0), monkeypatch) as taken:
         FaultyWorker.faults.left = 0
-        for identifier, (owner, error) in errors.items():
-            (folders.make(taken.folder / identifier) / "upload.zip").write_bytes(uploads.good(error))
-            taken.jobs.add(identifier, owner, f"algorithm {error:.1f}", "", "")
+        for place in range(3):
+            owner, error = f"owner {place % 2}", 0.1 + 0.2 * place
+            errors[queue_upload(taken, uploads.good(error), f"algorithm {error:.1f}", owner)] = (owner, error)
     steps = 0
     while steps < MOST_STEPS:
         with benchmark(store, folder, faults, monkeypatch) as taken:
-            folders.clean(taken.folder, taken.jobs.states())
+            folders.clean(taken.folder, {job: state for job, (_, state) in taken.jobs.owners().items()})
             for _ in range(faults.random.randrange(2, 8)):  # then the server is started anew
                 steps += 1
                 try:

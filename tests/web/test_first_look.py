@@ -76,8 +76,15 @@ def test_the_reasons_are_reached_by_keyboard(fresh: Visitor) -> None:
     page = fresh.go("").page
     keyboard = Keyboard(fresh)
     keyboard.enter(".skip", most=1)
-    keyboard.enter("[data-chip=weights]", most=12)
-    fresh.ready()
+    keyboard.enter("[data-open=purpose]", most=16, key="Shift+Tab")
+    for _ in range(10):  # the focus stays in the list while the page follows each choice
+        keyboard.press("ArrowDown")
+        fresh.ready()
+        if page.evaluate(f"{FOCUSED}.dataset.choice") == "purpose:balanced":
+            break
+    assert "profile=balanced" in page.url
+    keyboard.press("Escape")
+    assert page.evaluate(f"{FOCUSED}.dataset.open") == "purpose"
     page.wait_for_selector("#why .links a")
     keyboard.enter("#why .links a", most=40)
     fresh.ready()
@@ -93,7 +100,7 @@ def test_the_pixels_of_a_score_are_reached_by_keyboard(fresh: Visitor) -> None:
     keyboard.enter("#views a[href^='#leaderboard']", most=6)
     fresh.ready()
     keyboard.enter(".skip", most=6, key="Shift+Tab")
-    keyboard.enter("#scenewise", most=60)
+    keyboard.enter("#scenewise", most=160)
     fresh.ready()
     keyboard.enter("#board button.cell", most=90)
     fresh.ready()
@@ -135,12 +142,13 @@ def as_hex(colour: str) -> str:
 
 def test_the_data_set_is_named_first_and_columns_in_words(fresh: Visitor) -> None:
     page = fresh.go("#leaderboard?regions=all&metrics=rms&metrics=bad%401").page
-    assert page.inner_text("#panel fieldset >> nth=0").lower().startswith("data set")
-    assert "small" in page.inner_text("#panel #dataset")
+    assert page.inner_text("#question .part >> nth=0").lower().startswith("data set")
+    assert "small" in page.inner_text("[data-open=dataset]")
     assert page.inner_text("#headline h1").startswith("small")
     heads = fresh.texts("#board thead th.words")
     assert any(text.replace("\n", " ").startswith("bad pixels (1 px) bad@1:all") for text in heads)
     assert any("root mean squared error" in text.replace("\n", " ") and "rms" in text for text in heads)
+    fresh.choose("metrics")
     labels = fresh.texts("[data-part=metrics] .choice .name")
     assert "root mean squared error" in labels
 

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import numpy as np
 import pytest
-from tests.web.small import PROTOCOL, SHAPE, estimates, serving, truth
+from tests.web import uploads
+from tests.web.small import PROTOCOL, SHAPE, estimates, serving, truth, write_dataset, write_results
+from tests.web.submitters import RULES, SameProcess
+from tests.web.test_submissions import benchmark_at
 
 import stereogauge as sg
+from stereogauge.evaluation.plan import make_plan
+from stereogauge.evaluation.run import run_plan
+from stereogauge.io import read_disparity, write_disparity
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.store import Store
+from stereogauge.store import Store, open_store
 from stereogauge.web.app import create_app
 from stereogauge.web.hiding import Hidden, most_bits, supported
 from stereogauge.web.site import Site
@@ -61,6 +68,58 @@ def test_pairs_of_scores_tell_no_hidden_disparity(opened: Store) -> None:
     assert probed(scene, HIDDEN) <= PROBED // 20
 
 
+def test_an_error_that_nearly_cancels_tells_no_hidden_disparity(opened: Store) -> None:
+    """A map whose signed errors sum to nearly 0, and the same one without a pixel: the sum is that pixel's error."""
+    scene, real = opened.scene("small", "beta"), truth(1)
+    base = np.full(SHAPE, np.float32(np.nanmean(real)), np.float32)
+    places = np.argwhere(np.isfinite(real))[::250][:8]
+    maps = {"base": base, **{f"probe {number}": base.copy() for number in range(len(places))}}
+    for number, (y, x) in enumerate(places):
+        maps[f"probe {number}"][y, x] = np.nan
+    given = {name: {"beta": values} for name, values in maps.items()}
+    table = sg.evaluate(given, scene, ["bias"], ["all"], PROTOCOL)
+
+    def read(cube: ScoreCube) -> int:
+        assert cube.sums is not None
+        assert cube.counts is not None
+        sums = [cube.values[:, 0, 0] * cube.counts[:, 0, 0], cube.sums[:, 0, 0]]
+        found = 0
+        for number, (y, x) in enumerate(places):
+            guesses = [base[y, x] - (whole[0] - whole[number + 1]) for whole in sums]
+            found += min(abs(guess - real[y, x]) for guess in guesses) < 0.25
+        return found
+
+    assert read(ScoreCube.of(table)) == len(places)
+    hidden = HIDDEN.rounded(ScoreCube.of(table))
+    assert read(hidden) <= 1
+    assert len(np.unique(hidden.counts)) == 1
+
+
+def test_values_outside_of_the_search_range_are_clipped_before_scoring(small_store: Path, tmp_path: Path) -> None:
+    """Pairs of maps with one pixel far outside made its true disparity stand out from all other errors."""
+    real, base = truth(1), np.full(SHAPE, 6.0, np.float32)
+    places = [(12, 12), (15, 30), (30, 40)]
+    with benchmark_at(small_store, tmp_path, RULES, SameProcess) as one:
+        for y, x in places:
+            read = []
+            for value in (215.0, -215.0):
+                probe = base.copy()
+                probe[y, x] = value
+                files = {**uploads.maps(), "beta.pfm": uploads.pfm(probe)}
+                done = one.outcome(uploads.zipped(files), "probe")
+                assert done["state"] == "done", done
+                assert any("1 values outside of 0 … 24 px are clipped" in one["sentence"] for one in done["findings"])
+                kept = read_disparity(one.taken.folder / done["id"] / "maps" / "beta.pfm")
+                assert kept.min() >= 0
+                assert kept.max() <= 24
+                asked = {"submission": done["id"], "scenes": "beta", "metrics": "rms", "regions": "all"}
+                scores = one.call("GET", "table", params=asked).json()
+                read.append(scores["values"][scores["algorithms"].index("probe")][0])
+            pixels = np.isfinite(real).sum()
+            guess = -(pixels * (read[0] ** 2 - read[1] ** 2)) / (4 * 215.0)
+            assert abs(guess - real[y, x]) > 0.25
+
+
 def test_a_score_of_few_chosen_pixels_is_withheld(opened: Store) -> None:
     few = np.full(SHAPE, np.nan, np.float32)
     few[20, 20] = 5.0
@@ -73,8 +132,8 @@ def test_a_score_of_few_chosen_pixels_is_withheld(opened: Store) -> None:
 def test_digits_follow_the_number_of_pixels() -> None:
     values = np.full(4, 0.123456789)
     assert supported(values, np.array([10.0, 1e4, 1e6, 1e9])).tolist() == [0.12, 0.12, 0.123, 0.1235]
-    odd = np.array([np.nan, 0.0, -4.5678, 1e-9, 1e12])
-    np.testing.assert_array_equal(supported(odd, np.full(5, 1e6)), [np.nan, 0.0, -4.57, 0.0, 1e6])
+    odd = np.array([np.nan, 0.0, -4.5678, 1e-9, 0.00234, 1e12])
+    np.testing.assert_array_equal(supported(odd, np.full(6, 1e6)), [np.nan, 0.0, -4.57, 0.0, 0.002, 1e6])
 
 
 def test_no_answer_has_more_digits_of_a_hidden_scene(client: httpx.Client) -> None:
@@ -134,7 +193,7 @@ def test_choosing_blocks_of_published_maps_needs_the_maps(two_hidden: httpx.Clie
 
 def test_the_stated_bound_counts_every_number_that_leaves_the_server() -> None:
     # 15 scenes, 12 columns, 10 submissions per day: the example of docs/guide/hosting.md
-    assert most_bits(1, 12, 15) == pytest.approx(15 * (36 * math.log2(216_002) + 4))
+    assert most_bits(1, 12, 15) == pytest.approx(15 * (48 * math.log2(128_002) + 4))
     assert most_bits(10, 12, 15) == 10 * most_bits(1, 12, 15)
     assert most_bits(10, 12, 15) < 0.001 * 15 * 1_500_000 * 6  # of 6 bits for each of 1.5 million pixels per scene
 
@@ -171,3 +230,32 @@ def test_every_way_to_a_hidden_scene_is_closed(two_hidden: httpx.Client, asked: 
     refused = two_hidden.get(asked, headers=condition)
     assert refused.status_code == 403
     assert "etag" not in refused.headers
+
+
+ASKED = ("rank", "rank.csv", "table", "significance", "correlation", "histogram?metric=rms:all", "stability", "shapes",
+         "answer?profile=balanced", "explain?first=good&second=rough", "density", "scope", "catalogue", "datasets",
+         "scenes", "algorithms", "health", "confidence", "rank?draws=50", "rank?model=extended", "rank?scenes=beta",
+         "table?scenes=beta", "table?column=rms:all", "answer?scenes=beta", "scenes/beta/about",
+         "scenes/beta/pixel?x=9&y=9&algorithms=good", "scenes/beta/layers/left.png", "scenes/beta/layers/truth.png",
+         "scenes/beta/blocks?algorithm=good", "scenes/beta/layers/estimate.png?algorithm=good", "scenes/beta/cloud",
+         "scenes/beta/layers/estimate?algorithm=good", "scenes/beta/layers/estimate.csv?algorithm=good",
+         "scenes/beta/cloud?algorithm=good", "scenes/beta/objects?algorithms=good")  # fmt: skip
+
+
+def test_servers_that_differ_in_hidden_truth_alone_answer_alike(tmp_path: Path) -> None:
+    """Where the rounded scores are the same, no byte of any answer tells one hidden truth from another."""
+    answers, cubes = [], []
+    for name, noise in (("first", 0.0), ("second", 0.0005)):
+        dataset, results = write_dataset(tmp_path / name / "data"), write_results(tmp_path / name / "results")
+        other = truth(1) + np.random.default_rng(3).uniform(-noise, noise, SHAPE).astype(np.float32)
+        write_disparity(tmp_path / name / "data" / "beta" / "disp.pfm", other)
+        with open_store(tmp_path / name / "small.sqlite") as store:
+            run_plan(make_plan(store, dataset, results, PROTOCOL), store)
+            site = Site(StoreSource(store), HIDDEN)
+            with serving(create_app(site)) as base, httpx.Client(base_url=f"{base}/api/v1/", timeout=60) as client:
+                answers.append({asked: client.get(asked).content for asked in ASKED})
+            cubes.append(store.cube())
+    first, second = answers
+    assert not np.array_equal(cubes[0].values, cubes[1].values, equal_nan=True)
+    np.testing.assert_array_equal(HIDDEN.rounded(cubes[0]).values, HIDDEN.rounded(cubes[1]).values)
+    assert [asked for asked in ASKED if first[asked] != second[asked]] == []

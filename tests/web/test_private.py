@@ -63,7 +63,7 @@ def bench(small_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 @pytest.fixture(scope="module")
 def own(bench: Benchmark) -> str:
     """The id of the submission."""
-    files = {**uploads.maps(ERROR), "confidence/own/alpha.npy": uploads.npy(SURE)}
+    files = {**uploads.maps(ERROR), "confidence/own/alpha.pfm": uploads.pfm(SURE)}
     done = bench.outcome(uploads.zipped(files), NAME)
     assert done["state"] == "done", done
     return str(done["id"])
@@ -89,7 +89,7 @@ def test_its_owner_gets_every_answer_and_nobody_keeps_it(bench: Benchmark, own: 
         assert refused.status_code == 404
         assert refused.json() == unknown.json()
         assert refused.headers["cache-control"] == "private, no-store"
-    bench.taken.failures._failures.clear()  # tokens are guessed here more often than anybody may
+    bench.taken.tokens._failures.clear()  # tokens are guessed here more often than anybody may
     public = httpx.get(bench.base + question)
     assert NAME not in public.text or "Unknown" in public.text  # a refusal quotes the name that was asked for
 
@@ -185,8 +185,9 @@ class TestInThePage:
         row = visitor.page.locator("#inspector tbody tr", has_text=NAME)
         assert float(row.locator("[data-error]").get_attribute("data-error")) == pytest.approx(ERROR, abs=1e-5)
         visitor.go(f"#versus?submission={own}&first=good&second={NAME.replace(' ', '+')}&missing=drop-column")
-        visitor.page.wait_for_selector("#contrast img")
-        visitor.page.wait_for_selector("#crops img >> nth=5")
+        # Pictures below the window load when they are scrolled to, and have no size before.
+        visitor.page.wait_for_selector("#contrast img", state="attached")
+        visitor.page.wait_for_selector("#crops img >> nth=5", state="attached")
         for part in ("#contrast img", "#crops img"):
             all_shown = f"[...document.querySelectorAll('{part}')].every((one) => one.complete && one.naturalWidth > 0)"
             visitor.page.eval_on_selector_all(part, "all => all.forEach(one => one.scrollIntoView())")

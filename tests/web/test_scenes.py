@@ -12,7 +12,7 @@ import pytest
 from tests.web.small import MARKUP, PROTOCOL, SHAPE, estimates, serving, truth
 
 import stereogauge as sg
-from stereogauge.figures.pictures import render_disparity
+from stereogauge.figures.pictures import picture_crops, render_disparity
 from stereogauge.store import Store
 from stereogauge.web.app import create_app
 from stereogauge.web.hiding import Hidden, coarse
@@ -60,6 +60,27 @@ def test_every_metric_with_a_picture_has_its_layer(client: httpx.Client) -> None
     for metric in ("bad@1", "rms", "bias", "psnr"):
         answer = client.get("scenes/alpha/layers/metric.png", params={"algorithm": "rough", "metric": metric})
         assert decoded(answer).shape[:2] == SHAPE
+
+
+def test_the_picture_of_a_metric_has_the_score_of_the_pixels_that_it_shows(client: httpx.Client, opened: Store) -> None:
+    scores = sg.evaluate(estimates(0)["rough"], opened.scene("small", "alpha"), ["bad@1", "d-fat"], protocol=PROTOCOL)
+    for metric, region in (("bad@1", "nonocc"), ("bad@1", "all"), ("d-fat", None)):
+        asked = {"algorithm": "rough", "metric": metric} | ({} if region is None else {"region": region})
+        legend = client.get("scenes/alpha/layers/metric", params=asked).json()
+        assert legend["score"] == pytest.approx(scores.value(metric, region or "disc-background"))
+    assert client.get("scenes/alpha/layers/truth").json()["score"] is None
+
+
+def test_a_small_set_of_pixels_has_crops_that_hold_all_of_it() -> None:
+    """A pole of 30 rows × 2 px in an image of 120 × 200 px, a second one far from it."""
+    disparity = np.full((120, 200), 4.0, np.float32)
+    disparity[20:50, 60:62] = disparity[60:90, 150:152] = 12.0
+    left = np.full((*disparity.shape, 3), 90, np.uint8)
+    scene = sg.Scene("poles", gt=disparity, left=left, masks={"nonocc": disparity > 0}, resolution=0.25)
+    found = picture_crops(sg.picture(disparity, scene, "f-por"))
+    assert [pixels for _, pixels in found] == [60, 60]
+    for crop, _ in found:
+        assert (disparity[crop.inside] > 4).sum() == 60
 
 
 def test_photographs_are_shown_as_they_are(client: httpx.Client, opened: Store) -> None:

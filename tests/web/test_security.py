@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
 from urllib.parse import quote
 
 import httpx
 import pytest
-from tests.web.small import MARKUP
+from tests.web.small import MARKUP, serving
+
+from stereogauge.figures.chart import vega_file
+from stereogauge.store import Store
+from stereogauge.web.app import create_app
+from stereogauge.web.security import LOCAL_HOSTS
+from stereogauge.web.server import LimitedProtocol
+from stereogauge.web.site import Site
+from stereogauge.web.source import StoreSource
 
 TRAVERSALS = (
     "../../../../etc/passwd",
@@ -89,3 +104,98 @@ def test_names_with_markup_are_plain_text_in_json(client: httpx.Client) -> None:
 def test_a_refused_answer_shows_no_path_of_the_server(client: httpx.Client) -> None:
     for question in ("scenes/nowhere/about", "rank?scenes=x", "scenes/gamma/layers/estimate.png?algorithm=partial"):
         assert "/tmp" not in client.get(question).text
+
+
+def test_a_site_that_is_only_read_imports_nothing_that_takes_uploads(small_store: Path) -> None:
+    program = (
+        "import sys\n"
+        "from stereogauge.store import open_store\n"
+        "from stereogauge.web.app import create_app\n"
+        "from stereogauge.web.site import Site\n"
+        "from stereogauge.web.source import StoreSource\n"
+        f"create_app(Site(StoreSource(open_store({str(small_store)!r}, read_only=True))))\n"
+        "print([name for name in sys.modules if 'submissions' in name])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("text", ["[" * 2000, '{"a":' * 600, "[]", "{"])
+def test_requirements_that_are_nested_too_deeply_are_refused(client: httpx.Client, text: str) -> None:
+    answer = client.get("answer", params={"requirements": text})
+    assert answer.status_code == 422 or answer.json()["refused"], answer.text
+
+
+def test_a_proxy_with_its_default_host_passes_writes_of_the_site(opened: Store) -> None:
+    """It sends the address of this server as Host; the browser says which site the page came from."""
+    with serving(create_app(Site(StoreSource(opened)), (*LOCAL_HOSTS, "bench.example.org"))) as base:
+
+        def status(**headers: str) -> int:
+            return httpx.post(f"{base}/api/v1/rank", headers=headers).status_code
+
+        assert status(Origin="https://bench.example.org") == 405  # refused for another reason: nothing is written there
+        assert status(Origin="https://bench.example.org", **{"Sec-Fetch-Site": "same-origin"}) == 405
+        assert status(Origin="https://evil.example") == 403
+        assert status(Origin="http://localhost:9999") == 403
+        assert status(Origin="https://bench.example.org", **{"Sec-Fetch-Site": "cross-site"}) == 403
+
+
+def test_connections_are_limited_and_that_is_logged_once(
+    opened: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(LimitedProtocol, "most", 8)
+    monkeypatch.setattr(LimitedProtocol, "seconds", 2.0)
+    monkeypatch.setattr(LimitedProtocol, "_warned", 0.0)
+    with serving(create_app(Site(StoreSource(opened)))) as base:
+        place = ("127.0.0.1", int(base.rpartition(":")[2]))
+        held = [socket.create_connection(place) for _ in range(60)]
+        for one in held:
+            one.settimeout(30)
+        closed = 0
+        for one in held:  # those beyond the limit at once, the silent ones after two seconds
+            with contextlib.suppress(ConnectionResetError):
+                assert one.recv(1) == b""
+            closed += 1
+            one.close()
+        assert closed == 60
+        assert httpx.get(f"{base}/api/v1/rank", timeout=60).status_code == 200
+    assert len([one for one in caplog.records if "connections are open" in one.getMessage()]) == 1
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET / HTTP/1.1\r\n", id="half of a second request"),
+        pytest.param(b"GET /static/vega.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 40, id="answers that nobody reads"),
+    ],
+)
+def test_a_connection_that_neither_asks_nor_reads_is_closed(
+    opened: Store, monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    monkeypatch.setattr(LimitedProtocol, "seconds", 1.0)
+    closed = threading.Event()
+    lost = LimitedProtocol.connection_lost
+
+    def noticed(self: LimitedProtocol, problem: Exception | None) -> None:
+        lost(self, problem)
+        closed.set()
+
+    monkeypatch.setattr(LimitedProtocol, "connection_lost", noticed)
+    with serving(create_app(Site(StoreSource(opened)))) as base, socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        one.connect(("127.0.0.1", int(base.rpartition(":")[2])))
+        one.sendall(sent)
+        assert closed.wait(30)
+
+
+def test_an_answer_that_is_read_slowly_arrives_whole(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LimitedProtocol, "seconds", 0.5)
+    with serving(create_app(Site(StoreSource(opened)))) as base, socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        one.connect(("127.0.0.1", int(base.rpartition(":")[2])))
+        one.sendall(b"GET /static/vega.js HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+        size = 0
+        while part := one.recv(1 << 16):
+            size += len(part)
+            time.sleep(0.002)
+    assert size > vega_file().stat().st_size

@@ -7,28 +7,29 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import cv2
 import httpx
+import numpy as np
 import pytest
 from tests.web import uploads
-from tests.web.small import PROTOCOL, SCENES
-from tests.web.submitters import RULES, WAIT, Benchmark, SameProcess, benchmark_on
+from tests.web.small import PROTOCOL, SCENES, SHAPE
+from tests.web.submitters import RULES, WAIT, Benchmark, SameProcess, benchmark_on, queue_upload
 
 import stereogauge as sg
+from stereogauge.evaluation.processes import WorkerDied, WorkerProcess
 from stereogauge.store import open_store
+from stereogauge.web.errors import RefusedError
 from stereogauge.web.source import StoreSource
-from stereogauge.web.submissions import folders
-from stereogauge.web.submissions.access import FailureLimit
-from stereogauge.web.submissions.jobs import Jobs, new_identifier
-from stereogauge.web.submissions.rules import Rules
-from stereogauge.web.submissions.sentences import without_paths
-from stereogauge.web.submissions.submissions import Submissions
-from stereogauge.web.submissions.uploads import Inspector, MakeWorker, UploadRefusedError, limited_worker
+from stereogauge.web.submissions.access import Tokens
+from stereogauge.web.submissions.api import HostedSubmissions
+from stereogauge.web.submissions.jobs import Rules
 
 
 @contextmanager
 def benchmark_at(
-    original: Path, folder: Path, rules: Rules = RULES, make_worker: MakeWorker = limited_worker
+    original: Path, folder: Path, rules: Rules = RULES, make_worker: Callable[..., Any] = WorkerProcess
 ) -> Iterator[Benchmark]:
     """A site on a copy of the store; the data stay where they are."""
     store_path = folder / "scores.sqlite"
@@ -89,6 +90,19 @@ def test_scores_of_a_submission_equal_those_of_the_library(bench: Benchmark) -> 
         assert found.value == pytest.approx(score.value, nan_ok=True)
 
 
+def test_its_table_of_scores_is_that_of_the_leaderboard(bench: Benchmark) -> None:
+    done = bench.outcome(uploads.good(0.7), "on the board")
+    board = bench.call("GET", "table", params={"submission": done["id"]}).json()
+    own = board["algorithms"].index("on the board")
+    others = [row for place, row in enumerate(board["values"]) if place != own]
+    assert len(done["scores"]) == len(board["columns"])
+    for place, score in enumerate(done["scores"]):
+        assert score["value"] == board["values"][own][place], score
+        assert score["rank"] == board["ranks"][own][place], score
+        assert score["best"] is None or score["best"] in [row[place] for row in others], score
+        assert score["of"] == sum(row[place] is not None for row in board["ranks"]), score
+
+
 def test_a_new_submission_of_the_same_name_replaces_the_old_one(bench: Benchmark) -> None:
     first = bench.outcome(uploads.good(0.5), "again")
     bench.call("POST", f"submissions/{first['id']}/publish")
@@ -130,6 +144,7 @@ def test_links_are_plain_web_addresses(bench: Benchmark, link: str) -> None:
         (lambda: uploads.zipped({"C:\\x.pfm": b"x"}), "outside"),
         (uploads.with_link, "link"),
         (uploads.bomb, "bytes"),
+        (uploads.negative_places, "outside of the file"),
         (lambda: uploads.many_entries(10_000), "500 files"),
         (lambda: uploads.many_entries(501), "500"),
     ],
@@ -176,6 +191,22 @@ def test_findings_on_a_hidden_scene_tell_nothing_of_its_truth(bench: Benchmark) 
     findings = {one["scene"]: one["sentence"] for one in bench.outcome(uploads.negated(), "hidden")["findings"]}
     assert not any(letter.isdigit() for letter in findings["beta"])
     assert findings["beta"] != findings["alpha"]
+
+
+def test_a_mistake_in_every_map_is_one_finding(bench: Benchmark) -> None:
+    eight_bit = {f"{scene}.png": bytes(cv2.imencode(".png", np.full(SHAPE, 9, np.uint8))[1]) for scene in SCENES}
+    answer = bench.outcome(uploads.zipped(eight_bit), "eight bit")
+    (finding,) = answer["findings"]
+    assert finding["scenes"] == list(SCENES)
+    assert finding["sentence"].startswith("SCENE.png")
+    assert answer["message"].startswith("1 problem found")
+
+
+def test_a_name_that_only_contains_a_scene_is_not_its_map(bench: Benchmark) -> None:
+    files = {f"scene_{name}": content for name, content in uploads.maps().items()}
+    answer = bench.outcome(uploads.zipped(files), "prefixed")
+    assert answer["state"] == "invalid"
+    assert "No result" in answer["findings"][0]["sentence"]
 
 
 def test_progress_is_streamed_to_the_end(bench: Benchmark) -> None:
@@ -248,16 +279,23 @@ def test_guessing_tokens_is_stopped(small_store: Path, tmp_path: Path) -> None:
         assert one.call("GET", "submissions", "ada").status_code == 200  # guesses of others lock nobody out
 
 
-def test_an_address_may_try_again_after_a_while() -> None:
+def test_an_address_may_try_again_after_a_while(bench: Benchmark) -> None:
     now = [0.0]
-    limit = FailureLimit(2, 10.0, clock=lambda: now[0])
-    limit.failed("a")
+    tokens = Tokens(bench.taken._database, 2, 10.0, clock=lambda: now[0])
+
+    def wait(client: str) -> float:
+        with pytest.raises(RefusedError) as refused:
+            tokens.submitter("Bearer sg_wrong", client)
+        assert refused.value.status == (429 if refused.value.wait else 401)
+        return refused.value.wait
+
+    assert wait("a") == 0.0
     now[0] = 4.0
-    limit.failed("a")
-    assert limit.wait("a") == 6.0
-    assert limit.wait("b") == 0.0
+    assert wait("a") == 0.0
+    assert wait("a") == 6.0
+    assert wait("b") == 0.0
     now[0] = 10.5
-    assert limit.wait("a") == 0.0
+    assert wait("a") == 0.0
 
 
 def test_attempts_are_limited_and_withdrawing_gives_none_back(small_store: Path, tmp_path: Path) -> None:
@@ -293,23 +331,26 @@ def test_an_evaluation_that_takes_too_long_is_stopped(small_store: Path, tmp_pat
         assert "longer than" in done["message"]
 
 
+class Dying(SameProcess):
+    def call(self, *arguments: Any, **options: Any) -> Any:
+        raise WorkerDied("the worker process was killed (signal 9)")
+
+
 def test_an_evaluation_whose_process_dies_is_held_and_costs_nothing(small_store: Path, tmp_path: Path) -> None:
-    with benchmark_at(small_store, tmp_path, Rules(memory_bytes=1 << 20)) as one:
+    with benchmark_at(small_store, tmp_path, Rules(), Dying) as one:
         for name in ("first", "second"):
             done = one.finished(one.upload(uploads.good(), name).json()["id"])
             assert done["state"] == "held"
-            assert "the host was told" in done["message"]
+            assert "the host was informed" in done["message"]
             assert (one.taken.folder / done["id"] / "upload.zip").is_file()
         assert one.call("GET", "submissions").json()["left"] == 10
 
 
 def test_jobs_survive_a_restart(small_store: Path, tmp_path: Path) -> None:
     with open_store(small_store, read_only=True) as store:
-        taken = Submissions(store, StoreSource(store), tmp_path / "submissions", RULES)
+        taken = HostedSubmissions(store, StoreSource(store), tmp_path / "submissions", RULES)
         token = taken.tokens.issue("ada")
-        identifier = new_identifier()
-        (folders.make(taken.folder / identifier) / "upload.zip").write_bytes(uploads.good())
-        taken.enqueue(identifier, "ada", "survivor", "", "")
+        identifier = queue_upload(taken, uploads.good(), "survivor")
         taken.jobs.change(identifier, state="evaluating", progress=0.5)  # as if the server was killed in the middle
         taken.stop()
     with benchmark_at(small_store, tmp_path) as one:
@@ -319,32 +360,23 @@ def test_jobs_survive_a_restart(small_store: Path, tmp_path: Path) -> None:
 
 def test_jobs_are_taken_in_order(small_store: Path, tmp_path: Path) -> None:
     with open_store(small_store, read_only=True) as store:
-        taken = Submissions(store, StoreSource(store), tmp_path / "submissions", RULES)
-        jobs: Jobs = taken.jobs
-        for name in ("first", "second"):
-            jobs.add(name, "ada", name, "", "")
-        following = jobs.next()
+        taken = HostedSubmissions(store, StoreSource(store), tmp_path / "submissions", RULES)
+        first = queue_upload(taken, uploads.good(), "first")
+        queue_upload(taken, uploads.good(), "second")
+        following = taken.jobs.next()
         assert following is not None
-        assert following.id == "first"
-        assert jobs.waiting() == 2
+        assert following.id == first
+        assert taken.jobs.waiting() == 2
         taken.stop()
 
 
-def test_sentences_lose_the_paths_of_the_server() -> None:
-    folder = Path("/srv/data/submissions/abc")
-    assert without_paths(f"{folder}/upload.zip is refused.", folder) == "The zip is refused."
-    assert without_paths(f"{folder}/maps/alpha.pfm: bad; see /home/x/y.toml", folder) == "alpha.pfm: bad; see y.toml"
-
-
-def test_a_directory_that_lies_about_its_length_is_refused(tmp_path: Path) -> None:
+def test_a_directory_that_lies_about_its_length_is_refused(bench: Benchmark) -> None:
     data = bytearray(uploads.good())
     end = data.rfind(b"PK\x05\x06")
     data[end + 12 : end + 16] = (1 << 30).to_bytes(4, "little")
-    (tmp_path / "upload.zip").write_bytes(bytes(data))
-    inspector = Inspector(RULES)
-    with pytest.raises(UploadRefusedError, match="more than 500 files"):
-        inspector.check(tmp_path)
-    inspector.end()
+    refused = bench.upload(bytes(data))
+    assert refused.status_code == 422
+    assert "more than 500 files" in refused.json()["detail"]
 
 
 def _survives(bench: Benchmark, count: int, seed: int) -> None:

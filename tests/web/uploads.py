@@ -8,6 +8,7 @@ import struct
 import zipfile
 from collections.abc import Iterator, Mapping
 
+import cv2
 import numpy as np
 from tests.web.small import SCENES, SHAPE, truth
 
@@ -18,11 +19,9 @@ def pfm(values: np.ndarray) -> bytes:
     return f"Pf\n{width} {height}\n-1\n".encode() + np.ascontiguousarray(values[::-1], "<f4").tobytes()
 
 
-def npy(values: np.ndarray) -> bytes:
-    """A map as NumPy file."""
-    target = io.BytesIO()
-    np.save(target, values)
-    return target.getvalue()
+def png16(values: np.ndarray) -> bytes:
+    """Numbers as a 16-bit grey PNG."""
+    return bytes(cv2.imencode(".png", np.clip(np.rint(values), 0, 65535).astype(np.uint16))[1].tobytes())
 
 
 def zipped(files: Mapping[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -64,6 +63,14 @@ def lying_sizes() -> bytes:
     data = bytearray(zipped({"alpha.pfm": bytes(1 << 20)}))
     for signature, place in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
         struct.pack_into("<L", data, data.find(signature) + place, 10)
+    return bytes(data)
+
+
+def negative_places() -> bytes:
+    """A directory that says that it starts seven bytes later than it does, which places its first entry at -7."""
+    data = bytearray(good())
+    place = data.rfind(b"PK\x05\x06") + 16
+    struct.pack_into("<L", data, place, struct.unpack_from("<L", data, place)[0] + 7)
     return bytes(data)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
@@ -15,21 +17,21 @@ FLAGS += ["--disable-background-networking", "--disable-component-update"]
 PATIENCE = 60_000  # ms; machines that run tests are busy
 NAME = "one => one.dataset.algorithm"
 
-WIGGLE = """(input) => new Promise((resolve) => {
+WIGGLE = """(input, frames) => new Promise((resolve) => {
   const value = () => document.querySelector("#board td.value").textContent;
-  let [frames, changes, last] = [0, 0, value()];
-  const start = performance.now();
+  let [frame, changes, last] = [0, 0, value()];
   const step = () => {
     if (value() !== last) changes += 1;
     last = value();
-    if (performance.now() - start > 1000) return resolve([frames, changes]);
-    input.value = 20 + (frames * 7) % 80;
+    if (frame === frames) return resolve(changes);
+    input.value = 20 + (frame * 7) % 80;
     input.dispatchEvent(new Event("input", { bubbles: true }));
-    frames += 1;
+    frame += 1;
     requestAnimationFrame(step);
   };
   requestAnimationFrame(step);
 })"""
+PULL = "(input, value) => { input.value = value; input.dispatchEvent(new Event('input', { bubbles: true })); }"
 
 FIRST_POINT = """(path) => {
   const frame = path.getBoundingClientRect();
@@ -66,8 +68,18 @@ class Visitor:
         return self.ready()
 
     def ready(self) -> Visitor:
-        """Until the view shows what the address says."""
+        """Until everything that the address asks for is drawn: the page says so itself, in one attribute."""
         self.until("document.getElementById('content').dataset.ready === (location.hash || '#')")
+        return self
+
+    def choose(self, part: str, choice: str | None = None) -> Visitor:
+        """Open a part of the question bar, and take one of its choices."""
+        if not self.page.is_visible(f'#sheet [data-part="{part}"]'):
+            self.page.click(f'[data-open="{part}"]')
+        self.page.wait_for_selector(f'#sheet [data-part="{part}"]')
+        if choice is not None:
+            self.page.click(f'#sheet [data-choice="{choice}"]')
+            self.ready()
         return self
 
     def until(self, condition: str) -> None:
@@ -77,10 +89,19 @@ class Visitor:
             assert time.monotonic() < end, f"never came true: {condition}"
             self.page.wait_for_timeout(30)
 
-    def wiggle(self, weight: str) -> tuple[int, int]:
-        """Move a slider in every frame of a second: the number of frames, and of those in which the table changed."""
-        frames, changes = self.page.locator(f"[data-weight='{weight}']").evaluate(WIGGLE)
-        return int(frames), int(changes)
+    @contextmanager
+    def holding(self, weight: str) -> Iterator[Any]:
+        """A slider under a finger: the page follows it, and takes its weight when the finger is lifted."""
+        slider = self.page.locator(f"[data-weight='{weight}']")
+        slider.dispatch_event("pointerdown")
+        yield slider
+        slider.dispatch_event("change")
+        self.ready()
+
+    def wiggle(self, weight: str, frames: int = 40) -> int:
+        """Move a slider in each of some frames; the number of those in which the table changed."""
+        with self.holding(weight) as slider:
+            return int(slider.evaluate(WIGGLE, frames))
 
     def first_point(self, selector: str) -> tuple[float, float]:
         """The place of the first point of a chart in the window."""
@@ -88,9 +109,11 @@ class Visitor:
         return float(x), float(y)
 
     def texts(self, selector: str) -> list[str]:
+        self.ready()
         return list(self.page.eval_on_selector_all(selector, "all => all.map(one => one.innerText.trim())"))
 
     def algorithms(self) -> list[str]:
+        self.ready()
         return list(self.page.eval_on_selector_all("#board tr[data-algorithm]", f"all => all.map({NAME})"))
 
     def ask(self, path: str, query: str) -> Any:

@@ -32,6 +32,7 @@ COMMANDS = {
     "explain": "Explain why one algorithm is above another.",
     "gate": "Fail when an algorithm got worse than in a baseline store.",
     "table": "Print the scores of a store, in all or scene by scene.",
+    "zero-shot": "Print algorithms on several datasets, with mean ranks.",
     "rank": "Rank the algorithms of a store by a model of your choice.",
     "analyze": "Analyse metrics: relations, histograms, significance.",
     "report": "Write an HTML report, LaTeX tables, CSV and figures.",
@@ -48,6 +49,8 @@ COMMANDS = {
     "datasets": "List datasets: how to get them, how a folder must look.",
     "store": "Show what a store holds; export, import, merge, delete.",
     "validate": "Check a map, results folder or zip before evaluating it.",
+    "identify": "Say which evaluator published numbers come from.",
+    "pack": "Write the archive that a public benchmark wants to be sent.",
     "convert": "Convert disparity maps between encodings.",
     "reproduce": "Reproduce the tables and figures of the papers, and compare.",
     "schema": "Print the JSON Schema of what a command prints.",
@@ -204,14 +207,14 @@ def _output_of(runs: Sequence[Mapping[str, Any]]) -> AbstractContextManager[None
 
 
 def _application(called: str | None, defaults: Mapping[str, Any]) -> typer.Typer:
-    """The application with the called command complete and every other one as its summary."""
+    """The application with the called command; without one, or to complete words, all commands by their summaries."""
     app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
     app.callback()(_options)
-    for name, summary in COMMANDS.items():
+    for name, summary in COMMANDS.items() if called is None or _completed() else [(called, COMMANDS[called])]:
         if name != called:
             app.command(name, help=summary)(_unloaded)
             continue
-        module: Any = importlib.import_module(f"stereogauge.cli.{name}")
+        module: Any = importlib.import_module(f"stereogauge.cli.{name.replace('-', '_')}")
         if hasattr(module, "app"):
             for part in (*module.app.registered_commands, module.app.registered_callback):
                 if part is not None:

@@ -10,18 +10,19 @@ import typer
 from stereogauge.cli import options, selected
 from stereogauge.cli.output import print_tables, say, working
 from stereogauge.errors import StereogaugeError
+from stereogauge.figures.chart import FORMATS
 from stereogauge.scores.scope import Scope
+from stereogauge.tables.table import Table
 
 if TYPE_CHECKING:
     from stereogauge.report.analyses import AnalysisOptions
     from stereogauge.report.content import FigureEntry
     from stereogauge.scores.cube import ScoreCube
-    from stereogauge.tables.table import Table
 
 
 def command(
     store: selected.StoreAddress,
-    scope: Annotated[Scope, options.without("aggregation", "least_support")],
+    scope: Annotated[Scope, options.without("aggregation", "least_support", "proportions")],
     what: Annotated[
         list[str] | None,
         typer.Argument(
@@ -30,13 +31,11 @@ def command(
             "default: all.",
         ),
     ] = None,
-    metric: Annotated[str | None, typer.Option(help="Metric of tests and counts; default: the first one.")] = None,
-    mark: Annotated[list[str] | None, typer.Option(help="Algorithms to mark in histograms.")] = None,
-    profile: Annotated[
-        str | None, typer.Option(help="Profile whose stability is tested; default: equal weights.")
-    ] = None,
+    metric: Annotated[str | None, "Metric of tests and counts; default: the first one."] = None,
+    mark: Annotated[list[str] | None, "Algorithms to mark in histograms."] = None,
+    profile: Annotated[str | None, "Profile whose stability is tested; default: equal weights."] = None,
     alpha: selected.Alpha = 0.05,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for figures, as PNG, SVG and PDF.")] = None,
+    out: Annotated[Path | None, "Folder for figures, as PNG, SVG and PDF."] = None,
     form: options.OutputFormat = options.Format.table,
 ) -> None:
     """Analyse relations between metrics, histograms, double counting, significance and stability.
@@ -80,8 +79,6 @@ def _check(cube: ScoreCube, choices: AnalysisOptions) -> None:
 
 
 def _write(figures: list[FigureEntry], out: Path) -> None:
-    from stereogauge.figures.chart import FORMATS
-
     for entry in figures:
         for kind in (*FORMATS, "csv"):
             entry.data.save(out / f"{entry.name}.{kind}")

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import enum
 import sys
 from html import escape
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Annotated, Literal
 
 from stereogauge.cli import selected
 from stereogauge.cli.options import Format, without
 from stereogauge.cli.output import print_rows, print_tables, say
 from stereogauge.scores.scope import LEAST_COVERAGE, Scope
 
-
-class Form(enum.StrEnum):
-    """How an answer is written."""
-
-    text = "text"
-    json = "json"
-    csv = "csv"
-    html = "html"
+Form = Literal["text", "json", "csv", "html"]
 
 
 PAGE = """<!DOCTYPE html>
@@ -41,15 +31,14 @@ def command(
     profile: selected.Profile = None,
     weight: selected.Weight = None,
     requirements: Annotated[
-        Path | None, typer.Option(help="A TOML file with camera, distances, tolerance, smallest object and time limit.")
+        Path | None, "A TOML file with camera, distances, tolerance, smallest object and time limit."
     ] = None,
-    profiles: Annotated[
-        bool, typer.Option("--profiles", help="List the profiles and what is measured of each.")
-    ] = False,
+    profiles: Annotated[bool, "List the profiles and what is measured of each."] = False,
     alpha: selected.Alpha = 0.05,
-    draws: Annotated[int, typer.Option(help="Draws of weights and of scenes.")] = 2000,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
-    form: Annotated[Form, typer.Option("--format", "-f", help="text, json, csv or html.")] = Form.text,
+    tolerance: Annotated[float, "Share of the leader's score by which another must be better to matter."] = 0.05,
+    draws: Annotated[int, "Draws of weights and of scenes."] = 2000,
+    seed: Annotated[int, "Seed of the draws."] = 0,
+    form: Annotated[Form, "text, json, csv or html."] = "text",
 ) -> None:
     """Say which algorithm to take for an application, how sure that is, and what is not known.
 
@@ -58,6 +47,7 @@ def command(
     """
     from stereogauge.decision.answer import answered
     from stereogauge.decision.source import Source
+    from stereogauge.ranking.proportions import composed_weights
     from stereogauge.tables.decision_tables import answer_html, answer_tables
 
     with selected.opened(store, scope) as (opened, cube):
@@ -68,19 +58,20 @@ def command(
     found = answered(
         source,
         profile,
-        selected.weights(weight),
+        composed_weights(source.cube, scope.proportions, selected.weights(weight), profile),
         requirements,
         LEAST_COVERAGE if scope.need is None else scope.need,
         scope.missing,
         alpha,
         draws,
         seed,
+        tolerance,
     )
-    if form is Form.json:
+    if form == "json":
         sys.stdout.write(found.to_json() + "\n")
-    elif form is Form.csv:
+    elif form == "csv":
         print_tables(answer_tables(found), Format.csv)
-    elif form is Form.html:
+    elif form == "html":
         sys.stdout.write(PAGE.format(title=escape(found.purpose), body=answer_html(found)))
     else:
         if found.description:
@@ -95,7 +86,7 @@ def _print_profiles(source: object, form: Form) -> None:
 
     assert isinstance(source, Source)
     shown = [compatibility(source, load_profile(name)) for name in shipped_profiles()]
-    if form in (Form.json, Form.csv):
+    if form in ("json", "csv"):
         rows = [
             {
                 "profile": one.profile.id,
@@ -106,7 +97,7 @@ def _print_profiles(source: object, form: Form) -> None:
             }
             for one in shown
         ]
-        print_rows(rows, Format(form.value))
+        print_rows(rows, Format(form))
         return
     print_rows([{"profile": one.profile.id, "measured": one.sentence, "weighs": one.profile.summary} for one in shown])
     for one in shown:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 from collections.abc import Mapping, Sequence
@@ -12,24 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import (
-    doubt_lines,
-    notes,
-    print_basis,
-    print_scores,
-    progress,
-    say,
-    shortened,
-    working,
-)
+from stereogauge.cli.output import notes, print_basis, print_reading, print_scores, progress, say, working
 from stereogauge.errors import FileError, StereogaugeError
+from stereogauge.protocol import Protocol
 
 if TYPE_CHECKING:
     from stereogauge.io.files import DisparityFile
-    from stereogauge.masks.geometry.objects import SceneObject
-    from stereogauge.model import Dataset, DisparityMap, ResultSet, Scene
-    from stereogauge.protocol import Protocol
-    from stereogauge.scores.score import Score
+    from stereogauge.model import Calibration, Dataset, DisparityMap, ResultSet, Scene
 
 Of = functools.partial(typer.Option, rich_help_panel=options.SCENES)
 TRUTH_NAME = re.compile(r"(?i)(?:^|[^a-z])(?:gt|ground_?truth|truth)(?:[^a-z]|$)|disp\d?gt|disp_(?:occ|noc)")
@@ -43,7 +33,7 @@ def command(
         list[str],
         typer.Argument(metavar="EST", help="Estimated maps of the left view: files or folders, PATH or NAME=PATH."),
     ],
-    camera: options.Camera,
+    camera: options.CameraOptions,
     files: Annotated[options.Files, options.without("manifest")],
     measured: options.Measured,
     left: Annotated[str | None, Of(help="Left image, for regions by texture and for pictures.")] = None,
@@ -77,7 +67,7 @@ def command(
         ),
     ] = False,
     by: Annotated[
-        options.Division | None,
+        Literal["object"] | None,
         typer.Option(
             help="One row per plane, fine structure and foreground object instead of one per region.",
             rich_help_panel=options.MEASURES,
@@ -91,113 +81,133 @@ def command(
     Prints scores under one protocol; --out writes the picture behind each metric. Every choice that a number depends on
     is in the protocol, whose hash is printed with the table.
     """
-    from stereogauge.evaluation.evaluate import evaluate
-    from stereogauge.evaluation.fingerprints import estimated_hash, inputs_hash
+    from stereogauge.datasets.plausibility import doubt_lines
+    from stereogauge.evaluation.evaluate import evaluate_with_doubts
+    from stereogauge.evaluation.fingerprints import inputs_hash
     from stereogauge.evaluation.progress import TimeLeft, usual_seconds
-    from stereogauge.io.encodings import is_depth
-    from stereogauge.io.files import DisparityFile
     from stereogauge.model import Scene
     from stereogauge.scores.column import columns_of
-    from stereogauge.stages import READING
 
-    chosen, metrics, regions = measured.choice, measured.metrics, measured.regions
-    encoding, scale = files.encoding, files.scale
+    chosen = measured.choice
     division: Literal["object"] | None = None if by is None else "object"
-    how: dict[str, Any] = {"resize": files.resize, "common": common, "by": division}
+    ahead = TimeLeft()
+    doing = contextlib.ExitStack()
     if Path(truth).is_dir() or _is_dataset(truth):
         _refuse_for_folders(
+            left=left, right=right, gt_right=gt_right, calib=camera.calib, focal=camera.focal, out=out,
+            baseline=camera.baseline, doffs=camera.doffs, mask=mask, labels=labels, planes=planes, border=border,
+        )  # fmt: skip
+        dataset = options.chosen_scenes(truth, None, **files.truth(truth))
+        options.print_layout(truth, dataset)
+        dataset = dataset.subset(chosen.selected(dataset.ids, dataset.name))
+        results = _results(estimates, dataset, files.decoding)
+        listed = list(dataset)
+        scenes = [scene for scene in listed if any(scene.id in result.maps for result in results)]
+        shown = progress("scenes")
+        shown.start(len(scenes), 0)
+        doing.callback(shown.finish)
+    else:
+        if not as_given:
+            _check_order(truth, estimates)
+        named = _named(estimates)
+        masks = options.named_files(mask)
+        if measured.regions is None:
+            chosen = chosen.replace(regions=list(dict.fromkeys([*chosen.regions, *masks])))
+        calibration = camera.calibration(ndisp=ndisp)
+        scene = Scene(
+            Path(truth).parent.name or Path(truth).stem,
+            gt=_truth_file(truth, files, calibration),
             left=left,
             right=right,
-            gt_right=gt_right,
-            calib=camera.calib,
-            focal=camera.focal,
-            out=out,
-            baseline=camera.baseline,
-            doffs=camera.doffs,
-            mask=mask,
-            labels=labels,
-            planes=planes,
+            gt_right=gt_right if gt_right is None else _truth_file(gt_right, files, calibration),
+            calibration=calibration,
+            masks=masks,
+            labels=None if labels is None else options.label_image(labels),
             border=border,
+            resolution=resolution,
+            metadata={} if planes is None else {"planes": planes},
         )
-        known = files.truth(truth)
-        _compare_folders(truth, estimates, chosen, files.decoding, known, form, how, chosen_metrics=metrics is not None)
-        return
-    if not as_given:
-        _check_order(truth, estimates)
-    named = _named(estimates)
-    calibration = camera.calibration(ndisp=ndisp)
-    own_gt = files.gt_encoding is not None or files.gt_scale is not None
-    gt_encoding, gt_scale = files.gt_encoding, files.gt_scale
-    # Where some file needs --scale to be read at all, it is not meant for the files that do without.
-    for_all = own_gt or not any(map(_open, (truth, *named.values())))
-    if _open(truth) and not own_gt:
-        gt_encoding, gt_scale = (None if is_depth(encoding) else encoding), scale
+        # What was named must be there and fit, even where no metric of this call looks at it.
+        options.check_files((left, right, gt_right, planes))
+        for name in scene.masks:
+            scene.mask(name)
+        options.check_images(scene)
+        camera.check_size(scene)
+        results = _single_results(named, scene, files)
+        listed, scenes, shown = [scene], [scene], None
+        columns = columns_of(chosen.metrics, chosen.regions)
+        ahead.expect(usual_seconds(columns, list(named), scene.shape[0] * scene.shape[1]))
+        doing.enter_context(working(f"measuring {', '.join(named)}", ahead))
+    last: dict[str, DisparityMap] = {}
+    shares: list[float] = []
 
-    def ground_truth(path: str) -> DisparityFile:
-        known = calibration if is_depth(gt_encoding) else None
-        return DisparityFile(path, gt_encoding, gt_scale, calibration=known)
+    def finished(scene: Scene, maps: Mapping[str, DisparityMap]) -> None:
+        shares.append(_common_share(maps, scene) if common else 1.0)
+        if shown is None:
+            last.update(maps)
+            return
+        scene.release()
+        shown.advance(1, 0)
 
-    masks = options.named_files(mask)
-    if regions is None:
-        chosen = chosen.replace(regions=list(dict.fromkeys([*chosen.regions, *masks])))
-    scene = Scene(
-        Path(truth).parent.name or Path(truth).stem,
-        gt=ground_truth(truth),
-        left=left,
-        right=right,
-        gt_right=gt_right if gt_right is None or not _open(gt_right) else ground_truth(gt_right),
-        calibration=calibration,
-        masks=masks,
-        labels=None if labels is None else options.label_image(labels),
-        border=border,
-        resolution=resolution,
-        metadata={} if planes is None else {"planes": planes},
-    )
-    # What was named must be there and fit, even where no metric of this call looks at it.
-    options.check_files((left, right, gt_right, planes))
-    for name in scene.masks:
-        scene.mask(name)
-    options.check_images(scene)
-    window = (*options.corner(files.crop), *scene.shape[::-1]) if files.crop else ()
-    sources = {
-        name: DisparityFile(
-            path,
-            encoding if _open(path) or is_depth(encoding) else None,
-            scale if _open(path) or is_depth(encoding) or for_all else None,
-            files.offset or 0.0,
-            unknown=options.stored_values(files.unknown),
-            calibration=calibration if is_depth(encoding) else None,
-            flip=files.flip or "",
-            crop=window,
+    with doing:
+        found = evaluate_with_doubts(
+            results,
+            scenes,
+            None if measured.metrics is None else chosen.metrics,
+            protocol=chosen,
+            resize=files.resize,
+            common=common,
+            by=division,
+            stage=ahead,
+            done=finished,
         )
-        for name, path in named.items()
-    }
-    wanted = None if metrics is None else chosen.metrics
-    ahead = TimeLeft()
-    # Read once: scores, doubts and pictures are all made of these.
-    with working(f"measuring {', '.join(sources)}", ahead):
-        with ahead(READING):
-            maps = {name: file.read() for name, file in sources.items()}
-        pixels = max(values.size for values in maps.values())
-        ahead.expect(usual_seconds(columns_of(chosen.metrics, chosen.regions), list(sources), pixels))
-        table = evaluate(maps, scene, wanted, protocol=chosen, stage=ahead, **how)
-        table.inputs = inputs_hash([scene], [estimated_hash(maps.values())] if common else [])
-        doubts = _suspicions(maps, sources, scene)
-    chosen = table.protocol or chosen
+        table = found.table
+        table.inputs, table.known_scenes = inputs_hash(scenes, found.common), len(listed)
+    used = table.protocol or chosen
     print_scores(table, form)
-    if common:
-        share = _common_share(maps, scene)
-        say(f"measured on the {share:.1%} of the known pixels that all {len(maps)} maps estimate")
+    if common and shares:
+        share = sum(shares) / len(shares)
+        say(f"measured on the {share:.1%} of the known pixels that all {len(results)} maps estimate")
+    print_reading(scenes, results)
     if form is options.Format.table:
-        print_basis(chosen, table.inputs, [scene])
-    for note in [*notes(table), *doubts]:
+        print_basis(used, table.inputs, scenes)
+    for note in [*_idle_border(used, border), *notes(table), *doubt_lines(found.doubts, scenes=len(scenes))]:
         say(f"note: {note}")
     if out is not None:
         from stereogauge.figures.picture_files import write_pictures
 
         with working("drawing"):
-            written = write_pictures(out, maps, scene, chosen)
+            written = write_pictures(out, last, scenes[0], used)
         say(f"{len(written)} pictures in {out}")
+
+
+def _truth_file(path: str, files: options.Files, calibration: Calibration) -> DisparityFile:
+    from stereogauge.io.encodings import is_depth
+    from stereogauge.io.files import DisparityFile
+
+    how = files.truth_decoding(path)
+    return DisparityFile(path, **how, calibration=calibration if is_depth(how.get("encoding")) else None)
+
+
+def _single_results(named: Mapping[str, str], scene: Scene, files: options.Files) -> list[ResultSet]:
+    """One result set per file; a scale is not meant for files whose format fixes it where others need one."""
+    from stereogauge.datasets.results.find import map_file, meant_for
+    from stereogauge.datasets.results.manifest import ResultDecoding
+    from stereogauge.model import Dataset, ResultSet
+
+    stated = ResultDecoding(**{key: value for key, value in files.decoding.items() if key != "template"})
+    data = Dataset(scene.dataset, [scene])
+    return [
+        ResultSet(name, {scene.id: map_file(named[name], scene, data, how)})
+        for name, how in meant_for(stated, named).items()
+    ]
+
+
+def _idle_border(protocol: Protocol, border: int) -> list[str]:
+    """What to say of `--border` where the protocol does not use it."""
+    if not border or protocol.border == "dataset" or protocol.region_rules.rule == "middlebury-v2":
+        return []
+    return [f"--border {border} has no effect under the protocol {protocol.name}; add --set border={border}"]
 
 
 def _common_share(maps: Mapping[str, DisparityMap], scene: Scene) -> float:
@@ -215,23 +225,17 @@ def _is_dataset(text: str) -> bool:
     return not Path(text).exists() and text.partition(":")[0] in families()
 
 
-def _open(path: str) -> bool:
-    """Whether the file's suffix leaves its encoding open, so that --encoding and --scale concern it."""
-    from stereogauge.datasets.layout import map_name
-    from stereogauge.io.images import BY_PILLOW
-
-    return map_name(path)[1] in (".png", ".pgm", *BY_PILLOW)
+def _split(text: str) -> tuple[str, str]:
+    """Name and path of NAME=PATH; no name where there is none."""
+    name, equals, path = text.partition("=")
+    return (name, path) if equals and not Path(text).exists() else ("", text)
 
 
 def _named(texts: list[str]) -> dict[str, str]:
     """Estimates by name: NAME=FILE, or a path whose end distinguishes it from the others."""
     from stereogauge.evaluation.evaluate import distinct_names
 
-    pairs = [
-        (name, path) if equals and not Path(text).exists() else ("", text)
-        for text in texts
-        for name, equals, path in [text.partition("=")]
-    ]
+    pairs = [_split(text) for text in texts]
     ends = iter(distinct_names([path for name, path in pairs if not name]))
     names = [name or next(ends) for name, _ in pairs]
     twice = [name for name in names if names.count(name) > 1]
@@ -254,18 +258,6 @@ def _check_order(truth: str, estimates: list[str]) -> None:
         )
 
 
-def _suspicions(maps: Mapping[str, DisparityMap], files: Mapping[str, DisparityFile], scene: Scene) -> list[str]:
-    """What makes an estimate look as if it had been read wrongly, and what is odd about the calibration."""
-    from stereogauge.datasets.plausibility import calibration_doubt, lossy_doubt, suspicion
-
-    doubts = [("calibration", calibration_doubt(scene.calibration, scene.gt))]
-    for name, estimate in maps.items():
-        doubts.append((name, lossy_doubt(files[name])))
-        if estimate.shape == scene.shape:
-            doubts.append((name, suspicion(estimate, scene.gt, scene.calibration, files[name])))
-    return [f"{name}: {doubt.sentence}" for name, doubt in doubts if doubt is not None]
-
-
 def _refuse_for_folders(**given: Any) -> None:
     """Say where the facts of single scenes go when folders are compared."""
     named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value not in (None, [], 0)]
@@ -276,91 +268,15 @@ def _refuse_for_folders(**given: Any) -> None:
         )
 
 
-def _compare_folders(
-    truth: str,
-    estimates: Sequence[str],
-    protocol: Protocol,
-    reading: dict[str, Any],
-    truth_reading: dict[str, Any],
-    form: options.Format,
-    how: dict[str, Any],
-    *,
-    chosen_metrics: bool,
-) -> None:
-    """Print the scores over all scenes; `how` goes to `evaluate`, `chosen_metrics`: they are no defaults."""
-    from stereogauge.evaluation.evaluate import evaluate
-    from stereogauge.evaluation.fingerprints import estimated_hash, inputs_hash
-    from stereogauge.evaluation.worker import Doubt, doubts_of_map
-    from stereogauge.io.files import load_disparity
-    from stereogauge.scores.table import ScoreTable
-    from stereogauge.tags import TagBook
-
-    dataset = options.chosen_scenes(truth, None, **truth_reading)
-    options.print_layout(truth, dataset)
-    dataset = dataset.subset(protocol.selected(dataset.ids))
-    results = _results(estimates, dataset, reading)
-    compared = [scene for scene in dataset if any(scene.id in result.maps for result in results)]
-    shown = progress("scenes")
-    shown.start(len(compared), 0)
-    scores: list[Score] = []
-    sizes: dict[tuple[str, str], float] = {}
-    objects: dict[tuple[str, str, str], SceneObject] = {}
-    used = protocol
-    doubts: list[Doubt] = []
-    shared: list[str] = []
-    for scene in compared:
-        maps = {result.name: result.maps[scene.id] for result in results if scene.id in result.maps}
-        read = {name: load_disparity(source) for name, source in maps.items()}
-        part = evaluate(
-            [replace(result, maps={scene.id: read[result.name]} if result.name in read else {}) for result in results],
-            scene,
-            protocol.metrics if chosen_metrics else None,
-            protocol=protocol,
-            **how,
-        )
-        scores += list(part)
-        shared += [estimated_hash(read.values())] if how["common"] else []
-        sizes |= part.sizes or {}
-        objects |= part.objects
-        used = part.protocol or protocol
-        for name, source in maps.items():
-            doubts += doubts_of_map(name, source, read[name], scene)
-        scene.release()
-        shown.advance(1, 0)
-    shown.finish()
-    tags = TagBook(
-        {result.name: result.tags for result in results}, {(scene.dataset, scene.id): scene.tags for scene in compared}
-    )
-    calibrated = {(scene.dataset, scene.id): scene.calibration.metric for scene in compared}
-    table = ScoreTable(scores, used, sizes, tags, objects, inputs_hash(compared, shared), calibrated)
-    print_scores(table, form)
-    if form is options.Format.table:
-        print_basis(used, table.inputs, compared)
-    for note in [*notes(table), *doubt_lines(doubts)]:
-        say(f"note: {note}")
-
-
 def _results(estimates: Sequence[str], dataset: Dataset, reading: dict[str, Any]) -> list[ResultSet]:
-    from stereogauge.datasets.results.find import find_results
+    from stereogauge.cli.running import found_results
 
     found: list[ResultSet] = []
-    for text in estimates:
-        name, equals, path = text.partition("=")
-        named = bool(equals) and not Path(text).exists()
-        there = find_results(path if named else text, dataset, **reading)
-        results, unrecognised = there.results, there.unrecognised
-        if there.template:
-            say(f"{path if named else text}: maps found at {there.template} (--template)")
-        if not results:
-            raise StereogaugeError(
-                f"{text} holds no maps for the scenes of {dataset.name} ({shortened(dataset.ids)}); say where they lie "
-                "with --template, e.g. '{algorithm}/{scene}.pfm'."
-            )
-        if unrecognised:
-            say(f"{text}: {len(unrecognised)} file(s) belong to no scene: {shortened(unrecognised)}")
-        found += [replace(results[0], name=name)] if named and len(results) == 1 else results
-    names = [result.name for result in found]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    names, paths = zip(*map(_split, estimates), strict=True)
+    for name, results in zip(names, found_results(paths, dataset, reading), strict=True):
+        found += [replace(results[0], name=name)] if name and len(results) == 1 else results
+    all_names = [result.name for result in found]
+    twice = sorted({name for name in all_names if all_names.count(name) > 1})
     if twice:
         raise StereogaugeError(f"Several folders hold an algorithm called {twice[0]!r}; name them, NAME=FOLDER.")
     return found

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stereogauge import store as stores
 from stereogauge.cli import INTERRUPTED, options
 from stereogauge.cli.output import print_rows, progress, say
 from stereogauge.errors import FileError, NotApplicable, SizeError
+from stereogauge.protocol import load_protocol
 
 if TYPE_CHECKING:
     from stereogauge.cli.confidence_runs import Judged
@@ -21,45 +23,37 @@ if TYPE_CHECKING:
 
 
 def command(
-    files: Annotated[options.Files, options.only(options.Files, "encoding", "scale", "gt_encoding", "gt_scale")],
+    files: Annotated[options.Files, options.only(options.Files, "encoding", "scale", *options.GROUND_TRUTH)],
     dataset: Annotated[
         str | None,
         typer.Argument(metavar="DATASET[:ROOT]", help="Scenes to match; or give --left, --right and --gt."),
     ] = None,
-    scenes: Annotated[list[str] | None, typer.Option(help="Only these scenes.")] = None,
-    left: Annotated[str | None, typer.Option(help="Left image of a single pair.")] = None,
-    right: Annotated[str | None, typer.Option(help="Right image.")] = None,
-    gt: Annotated[str | None, typer.Option(help="Ground truth of the left view.")] = None,
-    matcher: Annotated[
-        str, typer.Option("--matcher", help="A matcher with parameters, e.g. sgm:p1=20,p2=100.")
-    ] = "sgm",
-    ndisp: Annotated[int | None, typer.Option(help="Disparities to search; default: the scene's own range.")] = None,
+    scenes: Annotated[list[str] | None, "Only these scenes."] = None,
+    left: Annotated[str | None, "Left image of a single pair."] = None,
+    right: Annotated[str | None, "Right image."] = None,
+    gt: Annotated[str | None, "Ground truth of the left view."] = None,
+    matcher: Annotated[str, "A matcher with parameters, e.g. sgm:p1=20,p2=100."] = "sgm",
+    ndisp: Annotated[int | None, "Disparities to search; default: the scene's or its dataset's own range."] = None,
     measures: Annotated[
         list[str] | None,
-        typer.Option(
-            "--measures",
-            help="Confidence measures; default: the paper's five and their product. entropy@8 has temperature 8.",
-        ),
+        "Confidence measures; default: the paper's five and their product. entropy@8 has temperature 8.",
     ] = None,
     threshold: Annotated[float, typer.Option(help="A pixel is bad where its error exceeds this many px.", min=0)] = 3.0,
     domain: Annotated[
-        str, typer.Option(help="Pixels that count: haeusler-klette, or a region such as all or nonocc.")
+        str, "Pixels that count: haeusler-klette, or a region such as all or nonocc."
     ] = "haeusler-klette",
     errors: Annotated[
-        list[str] | None,
-        typer.Option(help="Areas by other errors beside bad pixels: mae, rms, d1, bad@1, bad-z@METRES,LIMIT_PX."),
+        list[str] | None, "Areas by other errors beside bad pixels: mae, rms, d1, bad@1, bad-z@METRES,LIMIT_PX."
     ] = None,
-    literal: Annotated[bool, typer.Option(help="The paper's measures exactly as printed.")] = False,
+    literal: Annotated[
+        bool, "The paper's measures exactly as printed; Γ4, and Γ with it, then compare D and D_r at the same x."
+    ] = False,
     sigma: Annotated[float | None, typer.Option(help="Scale ς of the perturbation; default: P2.", min=0)] = None,
     temperature: Annotated[float | None, typer.Option(help="Temperature of the entropy; default: P2.", min=0)] = None,
     learn: Annotated[bool, typer.Option(help="Add a combination learned on the other scenes.")] = False,
-    model: Annotated[Path | None, typer.Option(help="A trained combination, as measure `learned`.")] = None,
-    save_model: Annotated[
-        Path | None, typer.Option(help="Train a combination on all scenes and save it (.npz).")
-    ] = None,
-    disparity: Annotated[
-        str | None, typer.Option(help="A disparity map instead of a matcher; {scene} is the scene's id.")
-    ] = None,
+    model: Annotated[Path | None, "A trained combination, as measure `learned`."] = None,
+    save_model: Annotated[Path | None, "Train a combination on all scenes and save it (.npz)."] = None,
+    disparity: Annotated[str | None, "A disparity map instead of a matcher; {scene} is the scene's id."] = None,
     confidence_map: Annotated[
         list[str] | None,
         typer.Option(
@@ -69,9 +63,7 @@ def command(
         ),
     ] = None,
     form: options.OutputFormat = options.Format.table,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder for curves (CSV), figures, pictures and the maps.")
-    ] = None,
+    out: Annotated[Path | None, "Folder for curves (CSV), figures, pictures and the maps."] = None,
     store: Annotated[str | None, typer.Option(help="Store the areas as scores here.")] = None,
     list_measures: Annotated[bool, typer.Option("--list", help="List the confidence measures and stop.")] = False,
 ) -> None:
@@ -85,16 +77,17 @@ def command(
     if list_measures:
         print_rows(_declared(), form)
         return
-    from stereogauge.cli.confidence_runs import Decoding, chosen_scenes, of_files, of_matcher
+    from stereogauge.cli.confidence_runs import chosen_scenes, of_files, of_matcher
     from stereogauge.confidence_measures.run import ConfidenceChoices
     from stereogauge.confidence_measures.sparsification import parse_error
 
     kinds = [parse_error(text) for text in options.listed(errors) or ()]
-    estimates, truth = Decoding(files.encoding, files.scale), Decoding(files.gt_encoding, files.gt_scale)
-    found = chosen_scenes(dataset, scenes, left, right, gt, truth if truth.given else estimates)
+    found = chosen_scenes(dataset, scenes, left, right, gt, files.truth_decoding(gt))
     from_files = disparity is not None or bool(confidence_map)
+    if learn and model is not None:
+        raise NotApplicable("--learn trains a combination and --model applies one; both are `learned`: give one.")
     if from_files:
-        judged = of_files(disparity, confidence_map or [], estimates, threshold, domain)
+        judged = of_files(disparity, confidence_map or [], files, threshold, domain)
     else:
         choices = ConfidenceChoices(
             matcher=matcher,
@@ -210,23 +203,25 @@ def _declared() -> list[dict[str, str]]:
 
 
 def _say_bounds(curves: Sequence[SceneCurves]) -> None:
+    from stereogauge.confidence_measures.evaluation import single_maps
+
     for scene in curves:
         if scene.bound is not None and (share := next(iter(scene.curves.values())).good_share) > 0:
+            single = len(single_maps(scene.curves))
             say(
-                f"{scene.scene}: {scene.bound.at(share):.0f} bad pixels (s) that every one of the five measures would "
-                f"keep at the good share {share:.3f}; pixels that all five keep: {scene.bound.density_at(share):.3f}"
+                f"{scene.scene}: {scene.bound.at(share):.0f} bad pixels (s) that each of the {single} single measures "
+                f"would keep at the good share {share:.3f}; pixels that all of them keep: "
+                f"{scene.bound.density_at(share):.3f}"
             )
 
 
 def _store(url: str, runs: Sequence[SceneRun], dataset: str, judged: Judged) -> None:
     from stereogauge.confidence_measures.run import PAPER_DOMAIN
     from stereogauge.evaluation.confidence_scores import score_table
-    from stereogauge.protocol import load_protocol
-    from stereogauge.store import open_store
 
     measures = list(dict.fromkeys(name for run in runs for name in run.maps))
     written = 0
-    with open_store(url) as opened:
+    with stores.open_store(url) as opened:
         for region in dict.fromkeys(run.region for run in runs):
             table = score_table(
                 [run for run in runs if run.region == region],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,20 +17,22 @@ from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.confidence_measures.learned import Trees
 from stereogauge.confidence_measures.paper import PAPER
 from stereogauge.confidence_measures.run import LEARNED, PAPER_DOMAIN, ConfidenceChoices, SceneRun, run_scene
+from stereogauge.datasets.declaration import stated_range
 from stereogauge.errors import FileError, NotApplicable, SizeError
 from stereogauge.evaluation.confidence_scores import file_names, matcher_names
 from stereogauge.evaluation.matchers import wanted_matcher
+from stereogauge.figures.chart import Chart
 from stereogauge.hashing import values_hash
 from stereogauge.io.files import DisparityFile
 from stereogauge.masks.scene_regions import regions
 from stereogauge.matching.result import MatchResult
 from stereogauge.matching.run import value_text
 from stereogauge.model import DisparityMap, Scene
+from stereogauge.tables.table import of_records
 
 if TYPE_CHECKING:
     from stereogauge.confidence_measures.evaluation import SceneCurves
     from stereogauge.confidence_measures.sparsification import ErrorKind
-    from stereogauge.figures.chart import Chart
     from stereogauge.figures.confidence import Kind
     from stereogauge.model import Better, ConfidenceKind
 
@@ -43,18 +46,6 @@ CURVES: tuple[Kind, ...] = ("counts", "rates", "normalised")
 NO_EFFECT = frozenset({"keep", "memory_limit", "threads"})
 """Parameters of matchers that change no map."""
 WRITTEN = "NAME=FILE:higher, NAME=FILE:lower, NAME=FILE:sigma or NAME=FILE:probability"
-
-
-class Decoding(NamedTuple):
-    """How stored values become disparities."""
-
-    encoding: str | None
-    scale: float | None
-
-    @property
-    def given(self) -> bool:
-        """Whether anything was said."""
-        return self.encoding is not None or self.scale is not None
 
 
 class NamedMap(NamedTuple):
@@ -117,15 +108,15 @@ def chosen_scenes(
     left: str | None,
     right: str | None,
     gt: str | None,
-    decoding: Decoding,
+    truth: Mapping[str, Any],
 ) -> list[Scene]:
-    """The scenes of a dataset, or the one pair that was given."""
+    """The scenes of a dataset, or the one pair that was given; `truth` says how its ground truth is read."""
     if dataset is not None:
         return list(options.chosen_scenes(dataset, options.listed(wanted)))
     if gt is None:
         raise FileError("Sparsification needs ground truth: name a DATASET[:ROOT], or give --left, --right and --gt.")
     name = Path(left or gt).parent.name or Path(left or gt).stem
-    return [Scene(name, gt=DisparityFile(gt, *decoding), left=left, right=right)]
+    return [Scene(name, gt=DisparityFile(gt, **truth), left=left, right=right)]
 
 
 def of_matcher(choices: ConfidenceChoices, model: Path | None, *, with_features: bool) -> Judged:
@@ -135,15 +126,25 @@ def of_matcher(choices: ConfidenceChoices, model: Path | None, *, with_features:
     trees = None if model is None else Trees.load(model)
     if trees is not None and LEARNED not in names:
         names.append(LEARNED)
-    complete = ConfidenceChoices(**{**vars(choices), "measures": tuple(names), "model": trees})
+    if trees is not None:
+        say(f"{model}: trained on {trees.origin}")
+        if trees.bad_above not in (None, choices.threshold):
+            say(f"its probabilities are of errors above {trees.bad_above:g} px, not above {choices.threshold:g} px")
+    warned: set[str] = set()
+    complete = replace(choices, measures=tuple(names), model=trees)
     trained = "" if model is None else values_hash(model.read_bytes().hex())[:8]
 
     def run(scene: Scene) -> SceneRun:
         for part in ("left", "right"):
             if not scene.has(part):
                 raise NotApplicable(f"Scene {scene.id!r} has no {part} image to match.")
-        if choices.ndisp is None and scene.calibration.ndisp is None:
+        if choices.ndisp is None and stated_range(scene) is None:
             say(f"{scene.id}: searches up to the largest true disparity, which favours the matcher; --ndisp N fixes it")
+        if trees is not None and not trees.suits(scene.dataset) and scene.dataset not in warned:
+            warned.add(scene.dataset)
+            say(f"{model} was not trained on {scene.dataset or 'this pair'}: it may gain nothing there; --learn trains")
+        if trees is not None and trees.saw(scene.dataset, scene.id):
+            say(f"{model} was trained on {scene.id}: its scores there are no test; --learn tests on other scenes")
         return run_scene(scene, complete, with_features=with_features).without_costs()
 
     def named(measures: Sequence[str]) -> dict[str, str]:
@@ -153,7 +154,7 @@ def of_matcher(choices: ConfidenceChoices, model: Path | None, *, with_features:
     return Judged(run, named, title, (choices.sigma, choices.temperature))
 
 
-def of_files(disparity: str | None, maps: Sequence[str], decoding: Decoding, threshold: float, domain: str) -> Judged:
+def of_files(disparity: str | None, maps: Sequence[str], files: options.Files, threshold: float, domain: str) -> Judged:
     """Disparity and confidence maps from files."""
     if disparity is None or not maps:
         raise FileError("Maps from files need both: --disparity FILE and at least one --map NAME=FILE:higher.")
@@ -161,25 +162,21 @@ def of_files(disparity: str | None, maps: Sequence[str], decoding: Decoding, thr
     title = _title(given)
 
     def names(measures: Sequence[str]) -> dict[str, str]:
-        origins = {one.name: _origin(one) for one in named if one.name in measures}
-        return file_names([Path(given).absolute(), *decoding], origins, title)
+        origins: dict[str, list[Any]] = {
+            one.name: [Path(one.path).absolute(), one.better, one.kind, one.scale]
+            for one in named
+            if one.name in measures
+        }
+        return file_names([Path(given).absolute(), files.encoding, files.scale], origins, title)
 
-    return Judged(
-        lambda scene: file_run(scene, given, named, decoding, threshold, domain),
-        names,
-        title,
-    )
-
-
-def _origin(one: NamedMap) -> list[Any]:
-    return [Path(one.path).absolute(), one.better, one.kind, one.scale]
+    return Judged(lambda scene: file_run(scene, given, named, files, threshold, domain), names, title)
 
 
 def file_run(
-    scene: Scene, disparity: str, maps: Sequence[NamedMap], decoding: Decoding, threshold: float, domain: str
+    scene: Scene, disparity: str, maps: Sequence[NamedMap], files: options.Files, threshold: float, domain: str
 ) -> SceneRun:
     """A scene whose disparity and confidence maps come from files; {scene} in a path is the scene's id."""
-    estimate = DisparityFile(_path_of(disparity, scene.id), *decoding).read()
+    estimate = DisparityFile(_path_of(disparity, scene.id), files.encoding, files.scale).read()
     sources = {one.name: one.source(scene.id) for one in maps}
     found = {name: source.read() for name, source in sources.items()}
     _check_size("disparity map", estimate, scene)
@@ -242,8 +239,7 @@ def write_files(
     from stereogauge.confidence_measures.files import file_stem, write_maps
     from stereogauge.figures.confidence import confidence_picture, reliability_data, sparsification_data
     from stereogauge.figures.pictures import save_picture
-    from stereogauge.tables.table import of_records
-    from stereogauge.tables.text import csv_table
+    from stereogauge.tables.formats import csv_table
 
     facts = judged.facts(runs)
     labels = {name: measure_label(name) for run in runs for name in run.maps}
@@ -279,7 +275,7 @@ def write_files(
 
 
 def _by_error(runs: Sequence[SceneRun], kind: ErrorKind, labels: Mapping[str, str], facts: str) -> Chart:
-    from stereogauge.confidence_measures.error_curves import sparsify_by
+    from stereogauge.confidence_measures.sparsification import sparsify_by
     from stereogauge.figures.confidence import error_data
 
     shown = [run for run in runs if kind.rule != "bad-z" or (run.calibration is not None and run.calibration.metric)]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import console, say
+from stereogauge.cli.output import say, step_bar
 from stereogauge.errors import FileError, StereogaugeError
 from stereogauge.io.content import suffix_of
 from stereogauge.io.encodings import ENCODINGS, encoding_called, is_depth
@@ -26,19 +25,16 @@ WRITABLE = ", ".join(encoding.id for encoding in ENCODINGS.values() if encoding.
 
 def command(
     paths: Annotated[list[str], typer.Argument(metavar="IN... OUT", help="One or more maps, then a file or a folder.")],
-    camera: options.Camera,
+    camera: options.CameraOptions,
     files: Annotated[options.Files, options.only(options.Files, "unknown", "flip")],
     source_encoding: Annotated[
         str | None,
         typer.Option("--encoding", help=f"Encoding of the input where its suffix leaves it open. {READABLE}."),
     ] = None,
-    scale: Annotated[
-        float | None, typer.Option(help="Input, or else output: stored value per pixel of disparity.")
-    ] = None,
-    offset: Annotated[float, typer.Option(help="Input: pixels to add after dividing by the scale.")] = 0.0,
+    scale: Annotated[float | None, "Input, or else output: stored value per pixel of disparity."] = None,
+    offset: Annotated[float, "Input: pixels to add after dividing by the scale."] = 0.0,
     mask: Annotated[
-        list[str] | None,
-        typer.Option(help="Image whose pixels other than 0 mark unknown disparities (as Sintel's masks); repeatable."),
+        list[str] | None, "Image whose pixels other than 0 mark unknown disparities (as Sintel's masks); repeatable."
     ] = None,
     target_encoding: Annotated[
         str | None, typer.Option("--to", help=f"Encoding of the output where its suffix leaves it open: {WRITABLE}.")
@@ -46,12 +42,12 @@ def command(
     target_scale: Annotated[
         float | None, typer.Option("--to-scale", help="Output: value per pixel of disparity.")
     ] = None,
-    colours: Annotated[str | None, typer.Option(help="Image that gives a point cloud its colours.")] = None,
+    colours: Annotated[str | None, "Image that gives a point cloud its colours."] = None,
     centre: Annotated[
         tuple[float, float] | None,
-        typer.Option(help="Principal point X Y in px; default: as the calibration file says, else the image centre."),
+        "Principal point X Y in px; default: as the calibration file says, else the image centre.",
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    force: Annotated[bool, "Replace files that exist."] = False,
 ) -> None:
     """Convert disparity maps between encodings, or into point clouds (OUT.ply).
 
@@ -93,14 +89,16 @@ def command(
 
     pairs = list(zip(paths[:-1], targets, strict=True))
     failures = 0
-    for source, target in _with_progress(pairs):
-        try:
-            convert(source, target)
-        except StereogaugeError as error:
-            if len(pairs) == 1:
-                raise
-            failures += 1
-            say(f"stereogauge: {error}")
+    with step_bar() as show:
+        for place, (source, target) in enumerate(pairs):
+            show(source, place, len(pairs))
+            try:
+                convert(source, target)
+            except StereogaugeError as error:
+                if len(pairs) == 1:
+                    raise
+                failures += 1
+                say(f"stereogauge: {error}")
     if failures:
         say(f"{failures} of {len(pairs)} maps were not converted.")
         raise typer.Exit(2)
@@ -175,15 +173,3 @@ def _refuse_existing(targets: list[str]) -> None:
     if existing:
         others = f" (and {len(existing) - 1} more)" if len(existing) > 1 else ""
         raise FileError(f"{existing[0]}: exists already{others}; give --force to replace it.")
-
-
-def _with_progress(pairs: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """A bar with the time left on a terminal; nothing elsewhere, where the printed lines are progress enough."""
-    if len(pairs) == 1 or not sys.stderr.isatty():
-        yield from pairs
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("converting"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console(errors=True), redirect_stdout=sys.stdout.isatty()) as progress:
-        yield from progress.track(pairs)

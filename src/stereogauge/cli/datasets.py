@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stereogauge.cli.options import Listing, ListingFormat
-from stereogauge.cli.output import console, print_entry, print_json, say
+from stereogauge.cli.options import ListingFormat
+from stereogauge.cli.output import print_entry, print_json, say, step_bar
+from stereogauge.errors import DatasetError
 
 if TYPE_CHECKING:
     from stereogauge.datasets.declaration import DatasetFamily
-    from stereogauge.datasets.download import NamedProgress as Progress
 
 app = typer.Typer(invoke_without_command=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 @app.callback()
-def listing(context: typer.Context, form: ListingFormat = Listing.table) -> None:
+def listing(context: typer.Context, form: ListingFormat = "table") -> None:
     """List the known datasets with how to get them; see also `show NAME` and `fetch NAME`."""
     if context.invoked_subcommand is not None:
         return
     from stereogauge.datasets import families
 
     rows = [_declaration(family) for _, family in sorted(families().items())]
-    if form is Listing.json:
+    if form == "json":
         print_json(rows)
         return
     for row in rows:
@@ -39,13 +37,13 @@ def listing(context: typer.Context, form: ListingFormat = Listing.table) -> None
 @app.command()
 def show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A dataset's id.")],
-    form: ListingFormat = Listing.table,
+    form: ListingFormat = "table",
 ) -> None:
     """Print how the dataset's folder must look, its variants and options, terms and citation."""
     from stereogauge.datasets import family_of
 
     row = _declaration(family_of(name)[0])
-    if form is Listing.json:
+    if form == "json":
         print_json(row)
         return
     for key, value in row.items():
@@ -68,7 +66,6 @@ def init(
     from stereogauge.datasets.discovery import folder_layout
     from stereogauge.datasets.layout import wrong_folder
     from stereogauge.datasets.results.files import list_results
-    from stereogauge.errors import DatasetError
 
     path = root / MANIFEST
     if path.exists() and not force:
@@ -94,7 +91,11 @@ def fetch(
 
     family, archives = official_archives(name)
     say(f"{family.name}: {len(archives)} file(s). Terms: {family.terms}")
-    with _progress() as progress:
+    with step_bar(lines=True) as show:
+
+        def progress(what: str, done: int, total: int | None) -> None:
+            show(f"{what} ({'size unknown' if total is None else f'{total:,} bytes'})", done, total)
+
         done = fetch_archives(name, out, progress=progress, keep_archives=keep)
     for file in done:
         how = "was there already" if file.already else "verified" if file.verified else "no hash is published"
@@ -116,35 +117,3 @@ def _declaration(family: DatasetFamily) -> dict[str, Any]:
         "citation": family.citation,
         "homepage": family.homepage,
     }
-
-
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    """A bar with rate and time left on a terminal; elsewhere one line when a file begins."""
-    if not sys.stderr.isatty():
-        yield _plain_progress()
-        return
-    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
-    from rich.progress import Progress as Bars
-
-    rate = (DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    with Bars(TextColumn("{task.description}"), BarColumn(), *rate, console=console(errors=True)) as bars:
-        tasks: dict[str, Any] = {}
-
-        def update(what: str, done: int, total: int | None) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(what, total=total)
-            bars.update(tasks[what], completed=done, total=total)
-
-        yield update
-
-
-def _plain_progress() -> Progress:
-    begun: set[str] = set()
-
-    def update(what: str, done: int, total: int | None) -> None:
-        if what not in begun:
-            begun.add(what)
-            say(f"{what} ({'size unknown' if total is None else f'{total:,} bytes'})")
-
-    return update

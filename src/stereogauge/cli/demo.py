@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from stereogauge import store as stores
 from stereogauge.cli.output import print_score_table, progress, say
+from stereogauge.protocol import load_protocol
 
 if TYPE_CHECKING:
     from stereogauge.model import DisparityMap, ResultSet, Scene
@@ -19,15 +19,13 @@ if TYPE_CHECKING:
 MATCHERS = {"census SGM": "sgm", "OpenCV SGBM": "opencv-sgbm", "OpenCV BM": "opencv-bm"}
 DAMAGES = {"truth, edges fattened": "fatten-foreground", "truth, blurred": "blur", "truth with holes": "holes"}
 METRICS = ["bad@1", "bad@2", "rms", "quantile@95", "sze", "invalid"]
-GEOMETRY = ["d-fat", "d-thin", "d-fuz-rel", "p-bump-rel", "p-off", "p-mis", "f-por", "f-frag", "f-fat"]
+GEOMETRY = ["d-fat", "d-thin", "d-fuz-rel", "p-bump-clip@1", "p-off", "p-mis", "f-por", "f-frag", "f-fat"]
 PICTURES = ["bad@2", "bias", "d-fat", "p-off"]
 PROFILE = "driver-assistance"
 
 
 def command(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for maps, pictures and the store.")] = Path(
-        "demo-output"
-    ),
+    out: Annotated[Path, "Folder for maps, pictures and the store."] = Path("demo-output"),
 ) -> None:
     """Real matchers on the built-in Motorcycle pair, evaluated.
 
@@ -39,9 +37,7 @@ def command(
     from stereogauge.evaluation.plan import make_plan
     from stereogauge.evaluation.run import run_plan
     from stereogauge.figures.picture_files import write_pictures
-    from stereogauge.protocol import load_protocol
     from stereogauge.ranking.profile import load_profile
-    from stereogauge.store import open_store
 
     dataset = load_dataset("motorcycle")
     scene = next(iter(dataset))
@@ -52,7 +48,7 @@ def command(
         regions=["nonocc"],
     )
     results = _maps(scene, out / "results")
-    with open_store(out / "demo.sqlite") as store:
+    with stores.open_store(out / "demo.sqlite") as store:
         run_plan(make_plan(store, dataset, results, protocol), store, progress=progress())
         table = store.scores(dataset=dataset.name, protocol=protocol, algorithms=[result.name for result in results])
     print_score_table(table, f"{scene.id}, visible pixels")
@@ -70,10 +66,9 @@ def _report(out: Path, matchers: list[str]) -> str:
     from stereogauge.report.build import build
     from stereogauge.report.content import ReportOptions
     from stereogauge.report.page import write_report
-    from stereogauge.store import open_store
 
     say("writing the report …")
-    with open_store(out / "demo.sqlite", read_only=True) as store:
+    with stores.open_store(out / "demo.sqlite", read_only=True) as store:
         cube = store.cube(algorithms=matchers)
         protocol = store.protocol(cube.protocol, cube.columns)
         options = ReportOptions(title="Demonstration: three matchers on one scene", profiles=(PROFILE,))

@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
+import itertools
+import shlex
+import signal
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stereogauge import store as stores
 from stereogauge.cli import INTERRUPTED, options
 from stereogauge.cli.output import (
-    doubt_lines,
     gathering,
     print_basis,
+    print_reading,
+    print_repeated,
     print_rows,
     print_tables,
     progress,
     say,
-    shortened,
     upright,
 )
-from stereogauge.cli.running import Request, Workers, found_results, made_maps
+from stereogauge.cli.running import Workers, found_results, made_maps
 from stereogauge.errors import StereogaugeError
+from stereogauge.protocol import Protocol
 from stereogauge.scores.scope import LEAST_COVERAGE
+from stereogauge.text import shortened
 
 if TYPE_CHECKING:
+    from stereogauge.evaluation.matchers import MatchedResults
     from stereogauge.evaluation.plan import Plan
     from stereogauge.evaluation.run import Summary
-    from stereogauge.model import Dataset
+    from stereogauge.model import Dataset, ResultSet
     from stereogauge.store import Store
 
 FAILURES_SHOWN = 10
@@ -48,27 +59,19 @@ def command(
     scenes: options.Scenes = None,
     matcher: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A matcher to run, e.g. sgm, opencv-sgbm:block=5, onnx:MODEL.onnx, py:MODULE:FUNCTION, "
-            "'cmd:./run {left} {right} {out} {ndisp}'; NAME=MATCHER names it; repeatable."
-        ),
+        "A matcher to run, e.g. sgm, opencv-sgbm:block=5, onnx:MODEL.onnx, py:MODULE:FUNCTION, "
+        "'cmd:./run {left} {right} {out} {ndisp}'; NAME=MATCHER names it; repeatable.",
     ] = None,
     ndisp: options.SearchRange = None,
-    time_limit: Annotated[float | None, typer.Option(help="Seconds for one call of an outside program.")] = None,
-    memory_limit: Annotated[float | None, typer.Option(help="GiB for one call of an outside program.")] = None,
-    maps: Annotated[
-        str | None, typer.Option(help="Where maps of matchers are kept; on a cluster a shared folder or s3://…")
-    ] = None,
+    time_limit: Annotated[float | None, "Seconds for one call of an outside program."] = None,
+    memory_limit: Annotated[float | None, "GiB for one call of an outside program."] = None,
+    maps: Annotated[str | None, "Where maps of matchers are kept; on a cluster a shared folder or s3://…"] = None,
     jobs: options.Jobs = None,
     cluster: options.Cluster = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Let results from another folder replace an algorithm of the same name.")
-    ] = False,
-    rehash: Annotated[
-        bool, typer.Option("--rehash", help="Read every file again, also those that look unchanged.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be computed, and stop.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Go on and evaluate again when files change.")] = False,
+    replace: Annotated[bool, "Let results from another folder replace an algorithm of the same name."] = False,
+    rehash: Annotated[bool, "Read every file again, also those that look unchanged."] = False,
+    dry_run: Annotated[bool, "Print what would be computed, and stop."] = False,
+    watch: Annotated[bool, "Go on and evaluate again when files change."] = False,
     form: options.OutputFormat = options.Format.table,
 ) -> None:
     """Evaluate result folders or matchers on a dataset into a store, and print the scores over all scenes.
@@ -76,82 +79,96 @@ def command(
     Only what is not stored yet for exactly these files, this protocol and these versions of the metrics is computed.
     The command may be stopped at any time; the same command continues where it stopped.
     """
-    request = Request(
-        dataset=dataset,
-        results=results or [],
-        protocol=measured.choice,
-        matchers=matcher or [],
-        scenes=options.listed(scenes),
-        reading={**files.decoding, "manifest": files.manifest},
-        maps=maps,
-        ndisp=ndisp,
-        time_limit=time_limit,
-        memory_limit=memory_limit,
-        resize=files.resize,
-        replace=replace,
-        rehash=rehash,
-        jobs=jobs,
-        cluster=cluster,
-        truth=files.truth(dataset),
-        form=form,
-    )
-    if not request.results and not request.matchers:
+    if not results and not matcher:
         raise StereogaugeError("Nothing to evaluate: give folders of results, or --matcher.")
-    from stereogauge.store import open_store
+    protocol, truth, wanted = measured.choice, files.truth(dataset), options.listed(scenes)
+    workers = Workers(jobs, cluster)
 
+    def plan_again(opened: Store) -> Plan:
+        """What the store lacks of the files as they are now."""
+        from stereogauge.evaluation.fingerprints import ContentHashes
+        from stereogauge.evaluation.run import check_origins
+
+        data = options.chosen_scenes(dataset, wanted, **truth)
+        options.print_layout(dataset, data)
+        whole = functools.partial(options.chosen_scenes, dataset, None, **truth) if wanted else None
+        if not wanted:
+            data = data.subset(protocol.selected(data.ids, data.name))
+        found = list(itertools.chain(*found_results(results or (), data, files.reading, whole)))
+        made = None
+        if matcher:
+            limits = {"time_limit": time_limit, "memory_limit": memory_limit}
+            made = made_maps(matcher, data, workers, ContentHashes(opened), maps=maps, ndisp=ndisp, **limits)
+        if not replace:
+            check_origins(opened, data, found)
+        return _plan(opened, data, found, made, protocol, resize=files.resize, rehash=rehash)
+
+    stopped = True
     try:
-        with open_store(store) as opened:
-            _evaluate(request, opened, dry_run=dry_run, watch=watch)
+        with _interruption() as pressed, stores.open_store(store) as opened:
+            plan = plan_again(opened)
+            if dry_run:
+                _print_plan(plan, form)
+            elif not plan.cells and not plan.unreadable and not watch:
+                say(f"nothing to compute: {plan.stored} cells are stored{_gaps(plan)} → {opened.name}")
+                _print_scores(plan, opened, form)
+            else:
+                failures = _run(plan, opened, workers, form)
+                while watch:
+                    if pressed.wait(WATCH_EVERY):
+                        raise KeyboardInterrupt
+                    _run(plan_again(opened), opened, workers, form)
+                stopped = False
+                if failures:
+                    raise typer.Exit(1)
     except KeyboardInterrupt:
         say("interrupted; everything finished is stored, and the same command continues from there")
         raise typer.Exit(INTERRUPTED) from None
-
-
-def _evaluate(request: Request, store: Store, *, dry_run: bool, watch: bool) -> None:
-    workers = Workers(request)
-    stopped = True
-    try:
-        while True:
-            dataset = options.chosen_scenes(request.dataset, request.scenes, **request.truth)
-            options.print_layout(request.dataset, dataset)
-            if not request.scenes:
-                dataset = dataset.subset(request.protocol.selected(dataset.ids))
-            plan = _plan(request, dataset, store, workers)
-            if dry_run:
-                _print_plan(plan, request.form)
-                break
-            if not plan.cells and not plan.unreadable and not watch:
-                say(f"nothing to compute: {plan.stored} cells are stored{_gaps(plan)} → {store.name}")
-                _print_scores(request, plan, store)
-                break
-            if plan.cells or plan.unreadable:
-                from stereogauge.evaluation.run import run_plan
-
-                started = time.perf_counter()
-                executor = workers.get(dataset) if plan.cells else None
-                summary = run_plan(
-                    plan, store, executor=executor, progress=progress("cells"), command=" ".join(sys.argv)
-                )
-                _print_summary(summary, plan, time.perf_counter() - started, store)
-                _print_scores(request, plan, store)
-                if summary.interrupted:
-                    raise KeyboardInterrupt
-                if not watch:
-                    stopped = False
-                    if summary.failures:
-                        raise typer.Exit(1)
-                    break
-            time.sleep(WATCH_EVERY)
     finally:
         workers.end(at_once=stopped)
 
 
-def _print_scores(request: Request, plan: Plan, store: Store) -> None:
+@contextlib.contextmanager
+def _interruption() -> Iterator[threading.Event]:
+    """An event that Ctrl-C sets when it raises `KeyboardInterrupt`, which Python discards inside a destructor."""
+    pressed = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield pressed
+        return
+
+    def interrupt(number: int, frame: object) -> None:
+        pressed.set()
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _run(plan: Plan, store: Store, workers: Workers, form: options.Format) -> int:
+    """Compute what is planned, if anything, and print the scores; the number of failures."""
+    from stereogauge.evaluation.run import run_plan
+
+    if not plan.cells and not plan.unreadable:
+        return 0
+    started = time.perf_counter()
+    executor = workers.get(plan.dataset) if plan.cells else None
+    summary = run_plan(plan, store, executor=executor, progress=progress("cells"), command=" ".join(sys.argv))
+    _print_summary(summary, plan, time.perf_counter() - started, store)
+    _print_scores(plan, store, form)
+    if summary.interrupted:
+        raise KeyboardInterrupt
+    return len(summary.failures)
+
+
+def _print_scores(plan: Plan, store: Store, form: options.Format) -> None:
     """The scores of the evaluated algorithms, over the scenes as the protocol says."""
     from stereogauge.scores.column import columns_of
     from stereogauge.tables.score_table import score_table
 
-    protocol, dataset, form = plan.protocol, plan.dataset, request.form
+    protocol, dataset = plan.protocol, plan.dataset
     algorithms = [result.name for result in plan.results]
     cube = store.cube(dataset=dataset.name, protocol=protocol.scoring_hash)
     known = [name for name in algorithms if name in cube.algorithms]
@@ -167,26 +184,31 @@ def _print_scores(request: Request, plan: Plan, store: Store) -> None:
         print_tables([upright(made, form)], form, boxed=False)
 
 
-def _plan(request: Request, dataset: Dataset, store: Store, workers: Workers) -> Plan:
+def _plan(
+    store: Store,
+    dataset: Dataset,
+    found: list[ResultSet],
+    made: MatchedResults | None,
+    protocol: Protocol,
+    *,
+    resize: bool,
+    rehash: bool,
+) -> Plan:
+    """What is to be computed; maps that a matcher could not make are failures."""
     from stereogauge.evaluation.fingerprints import ContentHashes
     from stereogauge.evaluation.plan import make_plan
     from stereogauge.evaluation.progress import Reading
-    from stereogauge.evaluation.run import check_origins
     from stereogauge.store.write import Failure
 
-    found = found_results(request, dataset)
-    made = made_maps(request, dataset, workers, ContentHashes(store)) if request.matchers else None
     reading = Reading(progress("files", "read"))
     results, facts = ([*found, *made.results], made.facts) if made else (found, {})
-    hashes = ContentHashes(store, reading, again=request.rehash)
-    if not request.replace:
-        check_origins(store, dataset, found)
+    hashes = ContentHashes(store, reading, again=rehash)
     try:
-        plan = make_plan(store, dataset, results, request.protocol, facts=facts, resize=request.resize, hashes=hashes)
+        plan = make_plan(store, dataset, results, protocol, facts=facts, resize=resize, hashes=hashes)
     finally:
         reading.finish()
     failures = tuple(
-        Failure(dataset.name, scene, algorithm, request.protocol.scoring_hash, reason, detail)
+        Failure(dataset.name, scene, algorithm, protocol.scoring_hash, reason, detail)
         for algorithm, scene, reason, detail in (made.failures if made else ())
     )
     return dataclasses.replace(plan, unreadable=plan.unreadable + failures)
@@ -221,6 +243,7 @@ def _gaps(plan: Plan) -> str:
 
 
 def _print_summary(summary: Summary, plan: Plan, seconds: float, store: Store) -> None:
+    from stereogauge.datasets.plausibility import doubt_lines
     from stereogauge.evaluation.fingerprints import contents_hash
 
     parts = [f"{summary.done} cells computed in {seconds:.1f} s", f"{summary.stored} stored before"]
@@ -229,7 +252,9 @@ def _print_summary(summary: Summary, plan: Plan, seconds: float, store: Store) -
     if summary.failures:
         parts.append(f"{len(summary.failures)} failed")
     say(", ".join(parts) + f"{_gaps(plan)} → {store.name}")
+    print_reading([group.scene for group in plan.scenes], plan.results)
     print_basis(plan.protocol, contents_hash(plan.contents), [group.scene for group in plan.scenes])
+    print_repeated(store)
     for metric, (count, reason) in list(summary.gaps.items())[:FAILURES_SHOWN]:
         say(f"note: {metric} has no value in {count} place(s), the first because {reason.rstrip('.')}")
     for note in doubt_lines(summary.doubts):
@@ -237,4 +262,5 @@ def _print_summary(summary: Summary, plan: Plan, seconds: float, store: Store) -
     for failure in summary.failures[:FAILURES_SHOWN]:
         say(f"failed: {failure.algorithm} on {failure.scene}: {failure.reason}")
     if len(summary.failures) > FAILURES_SHOWN:
-        say(f"… and {len(summary.failures) - FAILURES_SHOWN} more; see `stereogauge store info {store.name}`")
+        more, name = len(summary.failures) - FAILURES_SHOWN, shlex.quote(store.name)
+        say(f"… and {more} more; see `stereogauge store info {name}`")

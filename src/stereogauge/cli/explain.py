@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
@@ -13,15 +12,16 @@ import typer
 
 from stereogauge.cli import options, selected
 from stereogauge.cli.options import make_folder
-from stereogauge.cli.output import print_tables, say
+from stereogauge.cli.output import print_json, print_tables, say
 from stereogauge.errors import StereogaugeError
+from stereogauge.figures.chart import Chart
 from stereogauge.scores.scope import Scope
+from stereogauge.tables.table import share, table, words
 
 if TYPE_CHECKING:
     from stereogauge.decision.explain import Explanation
     from stereogauge.decision.pixels import Contrast
     from stereogauge.evaluation.stored_maps import Origins
-    from stereogauge.figures.chart import Chart
     from stereogauge.figures.galleries import PictureRows
     from stereogauge.scores.cube import ScoreCube
 
@@ -34,10 +34,10 @@ def command(
     profile: selected.Profile = None,
     weight: selected.Weight = None,
     column: Annotated[
-        str | None, typer.Option(help="What is right or wrong at a pixel, e.g. bad@1:nonocc; default: a stored one.")
+        str | None, "What is right or wrong at a pixel, e.g. bad@1:nonocc; default: a stored one."
     ] = None,
     maps: Annotated[bool, typer.Option(help="Measure from the maps what the store does not hold.")] = True,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for pictures and figures.")] = None,
+    out: Annotated[Path | None, "Folder for pictures and figures."] = None,
     form: options.OutputFormat = options.Format.table,
 ) -> None:
     """Explain why A is above B: the difference by metric, by scene and by region, which each sum to it.
@@ -46,8 +46,11 @@ def command(
     most. Without A and B it looks at all algorithms: where many fail, which pairs complement each other, and the error
     curve over all thresholds.
     """
+    from stereogauge.decision.explain import explained
     from stereogauge.decision.pixels import pair_contrasts, two_class_column
+    from stereogauge.decision.source import Source
     from stereogauge.evaluation.stored_maps import store_origins
+    from stereogauge.ranking.proportions import composed_weights
     from stereogauge.tables.decision_tables import explanation_tables
 
     if (first is None) != (second is None):
@@ -60,11 +63,13 @@ def command(
         if first is None or second is None:
             _all_algorithms(cube, origins, column or two_class_column(cube), out, form)
             return
-        found = _explained(
-            cube, stored, store, (first, second), profile, weight, origins if maps else None, scope.missing
-        )
+        weights = composed_weights(cube, scope.proportions, selected.weights(weight), profile)
+        found = explained(
+            Source(cube, stored, store), first, second, profile, weights,
+            maps=origins if maps else None, missing=scope.missing, progress=_steps("measuring"),
+        )  # fmt: skip
         if form is options.Format.json:
-            sys.stdout.write(json.dumps(found.to_dict(), indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+            print_json(found.to_dict())
         else:
             sys.stdout.write(f"{found.text}\n\n" if form is options.Format.table else "")
             print_tables(explanation_tables(found), form)
@@ -75,26 +80,6 @@ def command(
             for reason in reasons:
                 say(f"not shown: {reason}")
             _write(found, contrasts, out)
-
-
-def _explained(
-    cube: ScoreCube,
-    stored: object,
-    store: str,
-    names: tuple[str, str],
-    profile: str | None,
-    weight: list[str] | None,
-    origins: Origins | None,
-    missing: str,
-) -> Explanation:
-    from stereogauge.decision.explain import explained
-    from stereogauge.decision.source import Source
-    from stereogauge.protocol import Protocol
-
-    source = Source(cube, stored if isinstance(stored, Protocol) else None, store)
-    return explained(
-        source, *names, profile, selected.weights(weight), maps=origins, missing=missing, progress=_steps("measuring")
-    )
 
 
 def _steps(verb: str) -> Callable[[str], None]:
@@ -110,6 +95,9 @@ def _write(found: Explanation, contrasts: Sequence[Contrast], out: Path) -> None
         name = one.scene.id.replace("/", "-")
         save_picture(out / f"{name}-who-is-right.png", one.verdict, textwrap.fill(one.shares_text, 90))
         save_picture(out / f"{name}-error-difference.png", one.gain)
+        line = data.profile_line_data(one)
+        if line is not None:
+            figures[f"{name}-profile-line"] = line
     if contrasts and any(one.crops for one in contrasts):
         figures["crops"] = data.crop_rows_data(contrasts)
     for name, content in figures.items():
@@ -121,7 +109,6 @@ def _all_algorithms(cube: ScoreCube, origins: Origins, column: str, out: Path | 
     from stereogauge.decision.pixels import pixel_agreement
     from stereogauge.figures.decision import error_curves_data
     from stereogauge.figures.pictures import save_picture
-    from stereogauge.tables.table import share, table, words
 
     complete = [a for a in cube.algorithms if all(origins.source(a, s) is not None for s in cube.scenes)]
     for name in cube.algorithms:

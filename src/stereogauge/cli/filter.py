@@ -9,7 +9,7 @@ import typer
 
 from stereogauge.cli import options
 from stereogauge.cli.output import print_rows, say
-from stereogauge.errors import FileError, SizeError
+from stereogauge.errors import FileError, SizeError, unknown_name
 
 if TYPE_CHECKING:
     from stereogauge.model import Better
@@ -26,21 +26,15 @@ def command(
             help="Its confidence map, FILE:lower or FILE:higher; or as the results.toml beside it says.",
         ),
     ],
-    files: Annotated[options.Files, options.only(options.Files, "encoding", "scale", "gt_encoding", "gt_scale")],
-    density: Annotated[
-        list[float] | None, typer.Option("--density", help="Keep this share of the pixels, 0 … 1; repeatable.")
-    ] = None,
-    threshold: Annotated[
-        list[float] | None, typer.Option("--threshold", help="Keep confidence values up to this; repeatable.")
-    ] = None,
-    fill: Annotated[str, typer.Option(help=f"What removed pixels become: {FILLS}.")] = "none",
-    classes: Annotated[
-        Path | None, typer.Option(help="Classes of the left-right check, as `match --classes` writes them.")
-    ] = None,
-    gt: Annotated[str | None, typer.Option(help="Ground truth: print what the filter gains.")] = None,
+    files: Annotated[options.Files, options.only(options.Files, "encoding", "scale", *options.GROUND_TRUTH)],
+    density: Annotated[list[float] | None, "Keep this share of the pixels, 0 … 1; repeatable."] = None,
+    threshold: Annotated[list[float] | None, "Keep confidence values up to this; repeatable."] = None,
+    fill: Annotated[str, f"What removed pixels become: {FILLS}."] = "none",
+    classes: Annotated[Path | None, "Classes of the left-right check, as `match --classes` writes them."] = None,
+    gt: Annotated[str | None, "Ground truth: print what the filter gains."] = None,
     bad: Annotated[float, typer.Option(help="A pixel is bad where its error exceeds this many px.", min=0)] = 3.0,
-    mask: Annotated[str | None, typer.Option(help="Image of the pixels that count, white = belongs.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the map of the last step.")] = None,
+    mask: Annotated[str | None, "Image of the pixels that count, white = belongs."] = None,
+    out: Annotated[Path | None, "File for the map of the last step."] = None,
     form: options.OutputFormat = options.Format.table,
 ) -> None:
     """Keep the surest disparities, fill the rest by a rule, and evaluate again.
@@ -50,7 +44,6 @@ def command(
     from stereogauge.confidence_measures.files import ConfidenceSource
     from stereogauge.confidence_measures.filtering import FILLS, gains
     from stereogauge.confidence_measures.filtering import filter as filtered
-    from stereogauge.errors import unknown_name
     from stereogauge.io.files import DisparityFile, load_mask
     from stereogauge.io.images import read_pixels
 
@@ -73,7 +66,7 @@ def command(
     limits = [one if better == "lower" else -one for one in threshold or ()]
     common: dict[str, Any] = {"fill": fill, "classes": labels}
     if gt is not None:
-        truth = DisparityFile(gt, files.gt_encoding or files.encoding, files.gt_scale or files.scale).read()
+        truth = DisparityFile(gt, **files.truth_decoding(gt)).read()
         inside = None if mask is None else load_mask(mask)
         found = gains(estimate, order, truth, density or (), thresholds=limits, bad=bad, mask=inside, **common)
         print_rows(_named(found, threshold or (), better), form)

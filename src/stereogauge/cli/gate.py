@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from msgspec.structs import replace
 
 from stereogauge.cli import options, selected
 from stereogauge.cli.output import print_tables, say
-from stereogauge.errors import StereogaugeError
+from stereogauge.errors import StereogaugeError, unknown_name
+from stereogauge.protocol import Protocol
 from stereogauge.scores.scope import Scope
 
+if TYPE_CHECKING:
+    from stereogauge.decision.gate import Gate
+    from stereogauge.scores.cube import ScoreCube
+    from stereogauge.store import Store
+
 FINDING = 1
+SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 def command(
@@ -37,14 +46,22 @@ def command(
     alpha: selected.Alpha = 0.05,
     junit: Annotated[Path | None, typer.Option(help="Write the checks as JUnit XML.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show every check, not only what got worse.")] = False,
-    form: options.OutputFormat = options.Format.table,
+    allow_missing: Annotated[
+        bool,
+        typer.Option(
+            "--allow-missing", help="Pass although algorithms, scenes or maps of the baseline are missing or changed."
+        ),
+    ] = False,
+    form: Annotated[
+        Literal["table", "json", "csv", "latex", "github"], "How to print; github: annotations and a step summary."
+    ] = "table",
 ) -> None:
     """Compare the scores of a store with a baseline, and exit with code 1 when a limit is not kept.
 
-    Both stores must hold scores under the same protocol; scenes that only one of them has are left out.
+    Both stores must hold scores under the same protocol. Algorithms and scenes that only the baseline has, maps that
+    could not be read and scenes with other ground truth fail, too.
     """
     from stereogauge.decision.gate import gate, parse_limit
-    from stereogauge.protocol import Protocol
     from stereogauge.tables.decision_tables import gate_table
 
     if not largest:
@@ -52,26 +69,52 @@ def command(
     limits = [parse_limit(text) for text in largest]
     with selected.opened(baseline, scope) as (opened, old):
         read = opened.protocol(old.protocol, old.columns) or Protocol()
-    with selected.opened(store, replace(scope, protocol=scope.protocol or old.protocol)) as (_, new):
-        pass
+    with selected.opened(store, replace(scope, protocol=scope.protocol or old.protocol)) as (opened, new):
+        failures = _failures(opened, new)
     found = gate(
         new, old, limits, names=_names(algorithm, new.algorithms, old.algorithms), per_scene=per_scene,
-        significant=significant, alpha=alpha, how="mean" if read.aggregation == "weighted" else read.aggregation,
+        failures=failures, allow_missing=allow_missing, significant=significant, alpha=alpha,
+        how="mean" if read.aggregation == "weighted" else read.aggregation,
     )  # fmt: skip
     if junit is not None:
         junit.parent.mkdir(parents=True, exist_ok=True)
         junit.write_text(found.junit(), encoding="utf-8")
-    if form is not options.Format.table or everything or any(not check.kept for check in found.checks):
-        print_tables([gate_table(found, everything=everything or form is options.Format.json)], form)
+    if form == "github":
+        sys.stdout.write(found.annotations())
+        _write_summary(found)
+    elif form != "table" or everything or any(not check.kept for check in found.checks):
+        shown = gate_table(found, everything=everything or form == "json")
+        print_tables([shown], options.Format(form))
     say(found.sentence)
     if not found.passed:
         raise typer.Exit(FINDING)
 
 
+def _failures(store: Store, cube: ScoreCube) -> dict[tuple[str, str], str]:
+    """The reasons for maps that could not be measured, by algorithm and scene of a cube."""
+    named = dict(zip(zip(cube.datasets, cube.scene_names, strict=True), cube.scenes, strict=True))
+    found = [one for one in store.failures() if one.protocol == cube.protocol]
+    return {
+        (one.algorithm, named.get((one.dataset, one.scene), one.scene)): one.reason
+        for one in found
+        if one.dataset in cube.datasets
+    }
+
+
+def _write_summary(found: Gate) -> None:
+    """Append the checks to the summary of a step, where GitHub names its file."""
+    from stereogauge.tables.decision_tables import gate_table
+    from stereogauge.tables.formats import markdown_table
+
+    path = os.environ.get(SUMMARY)
+    if path:
+        checks = markdown_table(gate_table(found, everything=True))
+        with open(path, "a", encoding="utf-8") as file:
+            file.write(f"### Stereogauge gate\n\n{found.sentence}\n\n{checks}")
+
+
 def _names(given: list[str] | None, new: tuple[str, ...], old: tuple[str, ...]) -> dict[str, str] | None:
     """Pairs of names, checked against both stores; None for all that they have in common."""
-    from stereogauge.errors import unknown_name
-
     if not given:
         return None
     pairs = {}

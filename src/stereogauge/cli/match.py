@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import announce_memory, print_entry, print_rows, say, working
+from stereogauge.cli.output import announce_memory, print_entry, print_json, print_rows, say, working
 from stereogauge.errors import MatcherError
 
 if TYPE_CHECKING:
@@ -27,27 +25,24 @@ def command(
     right: Annotated[str | None, typer.Argument(metavar="RIGHT", help="Right image.")] = None,
     matcher: Annotated[
         str,
-        typer.Option(
-            "--matcher",
-            help="sgm, opencv-sgbm:mode=hh,block=5, onnx:MODEL.onnx, py:MODULE:FUNCTION, or "
-            "cmd:PROGRAM {left} {right} {out} {ndisp}; see --list.",
-        ),
+        "sgm, opencv-sgbm:mode=hh,block=5, onnx:MODEL.onnx, py:MODULE:FUNCTION, or "
+        "cmd:PROGRAM {left} {right} {out} {ndisp}; see --list.",
     ] = "sgm",
-    ndisp: Annotated[int, typer.Option(help="Number of disparities to search, from 0.")] = 64,
+    ndisp: Annotated[int, "Number of disparities to search, from 0."] = 64,
     parameter: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the matcher, NAME=VALUE; repeatable.")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="File for the left map, e.g. disparity.pfm.")] = None,
-    right_out: Annotated[Path | None, typer.Option(help="File for the right map.")] = None,
+    out: Annotated[Path | None, "File for the left map, e.g. disparity.pfm."] = None,
+    right_out: Annotated[Path | None, "File for the right map."] = None,
     target_encoding: Annotated[
         str | None, typer.Option("--to", help="Encoding of the maps where their suffix leaves it open, e.g. kitti.")
     ] = None,
     target_scale: Annotated[
         float | None, typer.Option("--to-scale", help="Stored value per pixel of disparity, with --to middlebury.")
     ] = None,
-    picture: Annotated[Path | None, typer.Option(help="PNG of the left map in false colours.")] = None,
+    picture: Annotated[Path | None, "PNG of the left map in false colours."] = None,
     confidence: Annotated[
-        Path | None, typer.Option(help="Folder for confidence maps (PFM), the matcher's own or one per measure.")
+        Path | None, "Folder for confidence maps (PFM), the matcher's own or one per measure."
     ] = None,
     measures: Annotated[
         list[str] | None,
@@ -56,14 +51,11 @@ def command(
             help="Which confidence measures; default: the matcher's own, else the paper's five and their product.",
         ),
     ] = None,
-    model: Annotated[
-        Path | None, typer.Option(help="Trained combination for --by learned, from `confidence --save-model`.")
-    ] = None,
+    model: Annotated[Path | None, "Trained combination for --by learned, from `confidence --save-model`."] = None,
     sigma: Annotated[float | None, typer.Option(help="Scale ς of the perturbation; default: P2.", min=0)] = None,
     temperature: Annotated[float | None, typer.Option(help="Temperature of the entropy; default: P2.", min=0)] = None,
     classes: Annotated[
-        Path | None,
-        typer.Option(help="PNG of what lr_check found: 0 consistent, 1 occluded, 2 mismatched (default lr_check=1)."),
+        Path | None, "PNG of what lr_check found: 0 consistent, 1 occluded, 2 mismatched (default lr_check=1)."
     ] = None,
     form: options.OutputFormat = options.Format.table,
     list_matchers: Annotated[bool, typer.Option("--list", help="List matchers and their parameters and stop.")] = False,
@@ -130,7 +122,11 @@ def _model(path: Path | None, measures: list[str] | None) -> Trees | None:
 
     if path is None and "learned" in (measures or ()):
         raise MatcherError("--by learned needs a trained combination: give it with --model FILE.")
-    return None if path is None else Trees.load(path)
+    if path is None:
+        return None
+    trees = Trees.load(path)
+    say(f"{path}: trained on {trees.origin}; on other data it may gain nothing")
+    return trees
 
 
 def _confidence(
@@ -204,7 +200,7 @@ def _facts(result: MatchResult) -> dict[str, Any]:
 
 def _print(facts: dict[str, Any], form: options.Format) -> None:
     if form is options.Format.json:
-        sys.stdout.write(json.dumps(facts, indent=2) + "\n")
+        print_json(facts)
         return
     flat = {**facts, "parameters": " ".join(f"{name}={value}" for name, value in facts["parameters"].items())}
     if form is options.Format.table:

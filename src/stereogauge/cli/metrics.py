@@ -9,6 +9,8 @@ import typer
 
 from stereogauge.cli import options
 from stereogauge.cli.output import print_entry, print_json, print_rows
+from stereogauge.errors import unknown_name
+from stereogauge.text import json_value
 
 USUAL = ("bad", "rms", "mae", "d1", "quantile", "density", "invalid")
 
@@ -20,7 +22,6 @@ def command(
     form: options.OutputFormat = options.Format.table,
 ) -> None:
     """The catalogue of metrics, or one metric in full."""
-    from stereogauge.errors import unknown_name
     from stereogauge.metrics.registry import canonical, metrics
 
     known = metrics()
@@ -56,7 +57,6 @@ def _usual_first(metric: Any) -> int:
 def declaration(metric: Any) -> dict[str, Any]:
     """A metric's declaration as plain values."""
     from stereogauge.metrics.declaration import COUNTS, MISSING, SCALING
-    from stereogauge.text import json_value
 
     return {
         "id": metric.id + "".join(f"@{p.name.upper()}" for p in metric.parameters[:1]),

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import functools
 import inspect
 import os
 import re
+import shlex
 import typing
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import msgspec
 import typer
 
 from stereogauge.errors import FileError, SizeError, StereogaugeError
 from stereogauge.loading import Declaration, convert, entry, entry_types, is_table, options_of
 from stereogauge.protocol import Protocol, load_protocol, parse_override
 from stereogauge.scores.scope import Names
+from stereogauge.text import NUMBER_PATTERN
 
 if TYPE_CHECKING:
     from stereogauge.model import Calibration, Dataset, LabelImage, Scene
 
 
-NUMBER = r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|inf)"
-NAMES = re.compile(rf"(?:@{NUMBER}(?:,{NUMBER}(?=[\s,:&|()-]|$))*|[^\s,])+")
+NAMES = re.compile(rf"(?:@{NUMBER_PATTERN}(?:,{NUMBER_PATTERN}(?=[\s,:&|()-]|$))*|[^\s,])+")
 """Names between commas or spaces; `name@1,2` is one, and so is `bad@1:depth@2,30&planar`."""
 OPERATORS = re.compile(r"\s*([&|])\s*|\s+(-)\s+")
 """Operators of regions with the blanks around them."""
@@ -40,20 +41,7 @@ class Format(enum.StrEnum):
     latex = "latex"
 
 
-class Listing(enum.StrEnum):
-    """How a listing is written to standard output."""
-
-    table = "table"
-    json = "json"
-
-
-ListingFormat = Annotated[Listing, typer.Option("--format", "-f", help="A table to read, or JSON.")]
-
-
-class Division(enum.StrEnum):
-    """Into what scores are divided."""
-
-    object = "object"
+ListingFormat = Annotated[Literal["table", "json"], typer.Option("--format", "-f", help="A table to read, or JSON.")]
 
 
 LETTERS = {
@@ -70,9 +58,11 @@ LETTERS = {
 """The option of each letter, the same in every command."""
 SPELLINGS = {"form": "format", "override": "set"}
 """Options whose parameter has another name."""
+GROUND_TRUTH = ("gt_encoding", "gt_scale", "gt_unknown")
+"""The entries of `Files` that mean the ground truth."""
 LISTS = "repeat or separate by commas"
 SCENES, FILES, MEASURES, OUTPUT = "What to compare", "How files are read", "What to measure", "Output"
-PANELS = {"Scope": "Which scores", "Camera": SCENES, "Files": FILES, "Measured": MEASURES}
+PANELS = {"Scope": "Which scores", "CameraOptions": SCENES, "Files": FILES, "Measured": MEASURES}
 """Headings of groups in the help."""
 
 
@@ -91,17 +81,20 @@ class Files(Declaration, frozen=True):
     crop: Annotated[str | None, entry("Column and row, X,Y, from which on padded estimates fit the ground truth.")] = (
         None
     )
-    gt_encoding: Annotated[
-        str | None, entry("Encoding of the ground truth; default: that of the estimates unless they are depths.")
+    gt_encoding: Annotated[str | None, entry("Encoding of the ground truth, where its format leaves it open.")] = None
+    gt_scale: Annotated[
+        float | None, entry("Scale of the ground truth; default for 8-bit images: that of the estimates.")
     ] = None
-    gt_scale: Annotated[float | None, entry("Scale of the ground truth; default: that of the estimates.")] = None
+    gt_unknown: Annotated[
+        str | None, entry("Stored values of the ground truth that mean that it is unknown, e.g. 0,-1.")
+    ] = None
     template: Annotated[str | None, entry("Where maps lie in a folder, e.g. '{algorithm}/{scene}/out.pfm'.")] = None
     manifest: Annotated[Path | None, entry("A results.toml that lies elsewhere than in RESULTS.")] = None
     resize: Annotated[bool, entry("Bring estimates to the scene's size; disparities scale with the width.")] = False
 
     @property
     def decoding(self) -> dict[str, Any]:
-        """What `find_results` takes."""
+        """How maps become disparities, and where they lie in a folder."""
         return {
             "template": self.template,
             "encoding": self.encoding,
@@ -112,15 +105,35 @@ class Files(Declaration, frozen=True):
             "crop": corner(self.crop),
         }
 
+    @property
+    def reading(self) -> dict[str, Any]:
+        """What `find_results` takes, with a manifest that lies elsewhere."""
+        return {**self.decoding, "manifest": self.manifest}
+
+    def truth_decoding(self, path: str | os.PathLike[str] | None) -> dict[str, Any]:
+        """How the ground truth is read: as `--gt-…` says; a file that cannot be read without a scale, as the estimates.
+
+        Nothing is set where nothing was stated.
+        """
+        from stereogauge.io.encodings import is_depth, leaves_scale_open
+
+        given: dict[str, Any] = {"encoding": self.gt_encoding, "scale": self.gt_scale}
+        if given == {"encoding": None, "scale": None} and path is not None and leaves_scale_open(path):
+            given = {"encoding": None if is_depth(self.encoding) else self.encoding, "scale": self.scale}
+        given["unknown"] = stored_values(self.gt_unknown, "--gt-unknown")
+        return {name: value for name, value in given.items() if value not in (None, ())}
+
     def truth(self, dataset: str) -> dict[str, Any]:
-        """How the ground truth of a folder is read: as stated, else as the estimates where it needs it."""
-        return truth_options(dataset, self.gt_encoding, self.gt_scale, self.encoding, self.scale)
+        """How the ground truth of a dataset is read; only of a folder without a manifest is something assumed."""
+        return self.truth_decoding(_first_truth(dataset))
 
 
-class Camera(Declaration, frozen=True):
+class CameraOptions(Declaration, frozen=True):
     """The camera."""
 
-    calib: Annotated[Path | None, entry("Calibration: Middlebury's calib.txt or a KITTI file.")] = None
+    calib: Annotated[
+        Path | None, entry("Calibration: Middlebury, KITTI, OpenCV YAML or XML, ROS camera_info, Kalibr, JSON.")
+    ] = None
     cameras: Annotated[tuple[int, int], entry("The two cameras of a KITTI calibration file.")] = (0, 1)
     focal: Annotated[float | None, entry("Focal length in px.")] = None
     baseline: Annotated[float | None, entry("Baseline in metres.")] = None
@@ -128,8 +141,22 @@ class Camera(Declaration, frozen=True):
 
     def calibration(self, **given: float | None) -> Calibration:
         """The calibration of the file, over which single values go."""
-        stated = {"focal": self.focal, "baseline": self.baseline, "doffs": self.doffs, **given}
-        return chosen_calibration(self.calib, self.cameras, **stated)
+        from stereogauge.datasets.calibration import read_calibration
+        from stereogauge.model import Calibration
+
+        stated: dict[str, Any] = {"focal": self.focal, "baseline": self.baseline, "doffs": self.doffs, **given}
+        stated = {name: value for name, value in stated.items() if value is not None}
+        if "focal" in stated:
+            stated["size"] = None  # in pixels of the maps
+        found = Calibration() if self.calib is None else read_calibration(self.calib, self.cameras)
+        return dataclasses.replace(found, **stated)
+
+    def check_size(self, scene: Scene) -> None:
+        """Raise an error, which names the file, where the calibration is for images of another size."""
+        try:
+            scene.calibration.check_size(scene.shape)
+        except SizeError as problem:
+            raise SizeError(f"{self.calib}: {problem}") from None
 
 
 class Measured(Declaration, frozen=True):
@@ -176,13 +203,17 @@ def only(group: Any, *names: str) -> frozenset[str]:
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     """The command with every parameter that is a declaration replaced by one option per entry.
 
-    Options, help and limits come from the declaration, whose options share a heading in the help.
+    Options, help and limits come from the declaration, whose options share a heading in the help. A parameter that is
+    annotated with a text, `Annotated[str, "What it is."]`, is one option with this help.
     """
     parameters: list[inspect.Parameter] = []
     groups: dict[str, tuple[Any, list[str]]] = {}
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
         kind, *marks = typing.get_args(parameter.annotation) or (parameter.annotation,)
         if not is_table(kind):
+            if marks and isinstance(marks[0], str):
+                annotation = _annotated(kind, typer.Option(*_spellings(parameter.name, kind), help=marks[0]))
+                parameter = parameter.replace(annotation=annotation)
             parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
             continue
         left_out = frozenset[str]().union(*(mark for mark in marks if isinstance(mark, frozenset)))
@@ -211,21 +242,31 @@ def _option(group: Any, name: str) -> inspect.Parameter:
     annotated = entry_types(group)[name]
     kind, meta = typing.get_args(annotated)[:2]
     several, choices = kind == Names, [one for part in options_of(kind) for one in _choices(part)]
-    spelling = SPELLINGS.get(name, name).replace("_", "-")
-    flag = f"--{spelling}/--no-{spelling}" if kind is bool else f"--{spelling}"
+    flag, *letter = _spellings(name, kind)
     option = typer.Option(
-        *filter(None, (flag, LETTERS.get(name))),
+        *(f"{flag}/--no-{flag[2:]}" if kind is bool else flag, *letter),
         help=f"{meta.description.rstrip('.')}; {LISTS}." if several else meta.description,
         min=meta.ge,
         max=meta.le,
         metavar="NAMES" if several else "|".join(choices) or None,
         rich_help_panel=PANELS.get(group.__name__),
     )
-    default = next(field.default for field in msgspec.structs.fields(group) if field.name == name)
-    annotated_as: Any = Annotated
+    # Counted from the end: fields without a default come first.
+    default = group.__struct_defaults__[group.__struct_fields__.index(name) - len(group.__struct_fields__)]
     shown = list[str] | None if several else (str if default else str | None) if choices else kind
-    annotation = annotated_as[shown, option]
+    annotation = _annotated(shown, option)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _spellings(name: str, kind: Any) -> list[str]:
+    """The option of a parameter, and its letter where it has one; a letter is never a switch."""
+    letter = None if kind is bool else LETTERS.get(name)
+    return ["--" + SPELLINGS.get(name, name).replace("_", "-"), *([letter] if letter else [])]
+
+
+def _annotated(kind: Any, option: Any) -> Any:
+    annotated: Any = Annotated
+    return annotated[kind, option]
 
 
 def listed(values: Sequence[str] | None) -> list[str] | None:
@@ -235,12 +276,12 @@ def listed(values: Sequence[str] | None) -> list[str] | None:
     return [name for value in values for name in NAMES.findall(OPERATORS.sub(r"\1\2", value))]
 
 
-def stored_values(text: str | None) -> tuple[float, ...]:
+def stored_values(text: str | None, option: str = "--unknown") -> tuple[float, ...]:
     """The numbers of `--unknown`."""
     try:
         return tuple(float(part) for part in (text or "").replace(",", " ").split())
     except ValueError:
-        raise StereogaugeError(f"--unknown takes stored values such as 0,-1; found {text!r}.") from None
+        raise StereogaugeError(f"{option} takes stored values such as 0,-1; found {text!r}.") from None
 
 
 def corner(text: str | None) -> tuple[int, ...]:
@@ -251,21 +292,6 @@ def corner(text: str | None) -> tuple[int, ...]:
     if found is None:
         raise StereogaugeError(f"--crop takes a column and a row, X,Y, for example 8,4; found {text!r}.")
     return int(found[1]), int(found[2])
-
-
-def chosen_calibration(path: Path | None, cameras: tuple[int, int], **given: float | None) -> Calibration:
-    """The calibration of a file, over which single values go."""
-    import dataclasses
-
-    from stereogauge.datasets.calibration import read_kitti_calibration, read_middlebury_calibration
-    from stereogauge.model import Calibration
-
-    found = Calibration()
-    if path is not None:
-        kitti = path.is_file() and re.search(rb"^P\w*\d:", path.read_bytes()[:4096], re.MULTILINE) is not None
-        found = read_kitti_calibration(path, cameras) if kitti else read_middlebury_calibration(path)
-    stated: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    return dataclasses.replace(found, **stated)
 
 
 def make_folder(path: Path | None) -> None:
@@ -336,17 +362,18 @@ def chosen_scenes(dataset: str, scenes: Sequence[str] | None, **truth: Any) -> D
     return opened.subset(scenes) if scenes else opened
 
 
-def truth_options(
-    dataset: str, gt_encoding: str | None, gt_scale: float | None, encoding: str | None, scale: float | None
-) -> dict[str, Any]:
-    """How the ground truth of a folder without a manifest is read: as said, else as the estimates where it needs it."""
-    given = {"encoding": gt_encoding, "scale": gt_scale}
+def _first_truth(dataset: str) -> Path | None:
+    """The first file of ground truth in a folder without a manifest; None for any other dataset."""
+    from stereogauge.datasets.layout import template_pattern
+    from stereogauge.datasets.results.files import list_results
+    from stereogauge.io.remote_path import place
+
     layout = found_layout(dataset)
     if layout is None:
-        return {name: value for name, value in given.items() if value is not None}
-    if gt_encoding is None and gt_scale is None and layout["paths"]["ground_truth"].endswith((".png", ".pgm")):
-        given = {"encoding": None if (encoding or "").startswith("depth") else encoding, "scale": scale}
-    return {name: value for name, value in given.items() if value is not None}
+        return None
+    root = place(dataset.removeprefix("folder:"))
+    pattern = template_pattern(layout["paths"]["ground_truth"])
+    return next((root / name for name in list_results(root).names if pattern.fullmatch(name)), None)
 
 
 def found_layout(dataset: str) -> dict[str, Any] | None:
@@ -373,8 +400,25 @@ def print_layout(dataset: str, opened: Dataset) -> None:
         return
     say(
         f"{dataset}: ground truth found at {layout['paths']['ground_truth']}, {len(opened)} scene(s); "
-        f"`stereogauge datasets init {dataset}` writes this down"
+        f"`stereogauge datasets init {shlex.quote(dataset)}` writes this down"
     )
+    unused = _unused_maps(dataset, layout["paths"])
+    if unused:
+        shown = ", ".join(unused[:4]) + (", …" if len(unused) > 4 else "")
+        say(f"{dataset}: {len(unused)} other file(s) of that kind are not used: {shown}")
+
+
+def _unused_maps(dataset: str, paths: dict[str, str]) -> list[str]:
+    """Files with the suffix of the ground truth that no template of the layout matches."""
+    from stereogauge.datasets.layout import map_name, template_pattern
+    from stereogauge.datasets.results.files import list_results
+    from stereogauge.io.remote_path import place
+
+    patterns = [template_pattern(template) for template in paths.values()]
+    suffix = map_name(paths["ground_truth"])[1]
+    names = list_results(place(dataset.removeprefix("folder:"))).names
+    kind = [name for name in names if map_name(name)[1] == suffix]
+    return [name for name in kind if not any(pattern.fullmatch(name) for pattern in patterns)]
 
 
 def check_target(target: str, encoding: str | None, scale: float | None) -> None:

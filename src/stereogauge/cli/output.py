@@ -16,22 +16,25 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from stereogauge.cli.options import Format
+from stereogauge.errors import StereogaugeError
+from stereogauge.protocol import Protocol
+from stereogauge.tables.table import Table, of_records, table, words
+from stereogauge.text import json_value, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from stereogauge.datasets.validation import Finding
     from stereogauge.evaluation.progress import Progress, TimeLeft
-    from stereogauge.evaluation.worker import Doubt
-    from stereogauge.model import Scene
-    from stereogauge.protocol import Protocol
+    from stereogauge.io.files import DisparityFile
+    from stereogauge.model import ResultSet, Scene
     from stereogauge.scores.table import ScoreTable
-    from stereogauge.tables.table import Table
+    from stereogauge.store import Store
 
 
 GIBIBYTE = 2**30
 MUCH_MEMORY = 2 * GIBIBYTE
 LINE_EVERY = 10.0
-MOST_DOUBTS = 10
 BAR_EVERY = 0.2
 STYLES_IN_PIPES = frozenset({"FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"})
 """Variables with which Rich takes a pipe for a terminal."""
@@ -44,12 +47,12 @@ def console(*, errors: bool = False) -> Console:
     """
     from rich.console import Console
 
-    class Told(Console):
+    class Piped(Console):
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
     stream = sys.stderr if errors else sys.stdout
-    return Told(file=stream, width=None if stream.isatty() else 10_000, highlight=False)
+    return Piped(file=stream, width=None if stream.isatty() else 10_000, highlight=False)
 
 
 @dataclass
@@ -82,6 +85,16 @@ def one_document() -> Iterator[None]:
             print_tables(found.tables, found.form, boxed=found.boxed)
 
 
+def print_findings(owner: str, findings: Iterable[tuple[str, Finding]]) -> None:
+    """What was found, each with what `owner` says it belongs to; nothing where nothing was found."""
+    rows = [
+        [words(text or "–") for text in (name, finding.scene, finding.kind, finding.sentence)]
+        for name, finding in findings
+    ]
+    if rows:
+        print_tables([table("findings", "", (owner, "scene", "finding", "what"), rows)])
+
+
 def print_tables(tables: Sequence[Table], form: Format = Format.table, *, boxed: bool = True) -> None:
     """Tables in the chosen format: boxed ones as LaTeX environments, others as bare tabulars.
 
@@ -92,8 +105,7 @@ def print_tables(tables: Sequence[Table], form: Format = Format.table, *, boxed:
         gathered.tables += tables
         gathered.form, gathered.boxed = form, boxed
         return
-    from stereogauge.tables.markup import latex_table, latex_tabular
-    from stereogauge.tables.text import csv_tables, json_tables
+    from stereogauge.tables.formats import csv_tables, json_tables, latex_table, latex_tabular
 
     if form is Format.json:
         sys.stdout.write(json_tables(tables))
@@ -104,6 +116,10 @@ def print_tables(tables: Sequence[Table], form: Format = Format.table, *, boxed:
     else:
         for table in tables:
             _print_table(table, boxed=boxed)
+    if form is Format.csv or (form is Format.latex and not boxed):
+        # These have no room for the remarks below a table.
+        for note in dict.fromkeys(note for table in tables for note in table.notes):
+            say(f"note: {note}")
 
 
 def _print_table(table: Table, *, boxed: bool) -> None:
@@ -120,9 +136,6 @@ def _print_table(table: Table, *, boxed: bool) -> None:
 
 def print_rows(rows: Sequence[Mapping[str, Any]], form: Format = Format.table) -> None:
     """Records with the same keys, which become the column heads; gaps are null in JSON and empty in CSV."""
-    from stereogauge.tables.table import of_records
-    from stereogauge.text import json_value
-
     if form is Format.json:
         sys.stdout.write(json.dumps([json_value(dict(row)) for row in rows], indent=2, allow_nan=False) + "\n")
     else:
@@ -131,7 +144,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]], form: Format = Format.table) -
 
 def print_json(document: Any) -> None:
     """One document with names in their own letters."""
-    sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
 
 
 def print_entry(name: str, lines: list[str], *, indent: int) -> None:
@@ -182,10 +195,14 @@ def working(what: str = "measuring", ahead: TimeLeft | None = None) -> Iterator[
         with contextlib.ExitStack() as shown:
             terminal = sys.stderr.isatty()
             if ahead is not None:
-                report = shown.enter_context(_bar()) if terminal else _line
-                report(text, ahead)
-                while not ended.wait(BAR_EVERY if terminal else LINE_EVERY):
-                    report(text, ahead)
+                draw = shown.enter_context(step_bar(timed=False))
+                waiting = True
+                while waiting:
+                    if terminal:
+                        draw(f"{ahead.stage or text}  {_left(ahead)}", ahead.share, 1)
+                    else:
+                        say(_line(text, ahead))
+                    waiting = not ended.wait(BAR_EVERY if terminal else LINE_EVERY)
                 return
             show = shown.enter_context(console(errors=True).status("")).update if terminal else say
             show(f"{text} …")
@@ -205,26 +222,37 @@ def _left(ahead: TimeLeft) -> str:
     return "" if ahead.seconds is None else f"about {ahead.seconds:.0f} s left"
 
 
-def _line(what: str, ahead: TimeLeft) -> None:
+def _line(what: str, ahead: TimeLeft) -> str:
     stage = f" ({ahead.stage})" if ahead.stage else ""
-    say(f"{what}{stage}: {ahead.share:.0%}, {_left(ahead)}" if ahead.share else f"{what}{stage} …")
+    return f"{what}{stage}: {ahead.share:.0%}, {_left(ahead)}" if ahead.share else f"{what}{stage} …"
 
 
 @contextlib.contextmanager
-def _bar() -> Iterator[Callable[[str, TimeLeft], None]]:
-    """A bar with the stage and the seconds left; it disappears at the end."""
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn
+def step_bar(*, lines: bool = False, timed: bool = True) -> Iterator[Callable[[str, float, float | None], None]]:
+    """A bar, with the time left if `timed`, on a terminal until the end; elsewhere one line per step, or nothing.
+
+    Yields a function of what is being done, how much of it is done, and how much there is (None: not known).
+    """
+    if not sys.stderr.isatty():
+        seen: set[str] = set()
+
+        def tell(what: str, done: float, total: float | None) -> None:
+            if lines and what not in seen:
+                seen.add(what)
+                say(f"{what} …")
+
+        yield tell
+        return
+    from rich.progress import BarColumn, ProgressColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
-    parts = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TextColumn("{task.fields[left]}"))
-    with Bars(*parts, console=console(errors=True), transient=True) as bars:
-        task = bars.add_task("", total=1.0, left="")
-
-        def report(what: str, ahead: TimeLeft) -> None:
-            name = f"{ahead.stage or what:<15}"
-            bars.update(task, completed=ahead.share, description=name, left=_left(ahead))
-
-        yield report
+    parts: list[ProgressColumn] = [BarColumn(), TaskProgressColumn(), TextColumn("{task.description}")]
+    if timed:
+        parts.insert(2, TimeRemainingColumn())
+    whole = sys.stdout.isatty()  # what is piped must not be redirected to the bar's console
+    with Bars(*parts, console=console(errors=True), transient=True, redirect_stdout=whole) as bars:
+        task = bars.add_task("", total=None)
+        yield lambda what, done, total: bars.update(task, completed=done, total=total, description=what)
 
 
 def announce_memory(bytes_needed: int | None, what: str) -> None:
@@ -250,6 +278,52 @@ def print_basis(protocol: Protocol, inputs: str, scenes: Iterable[Scene]) -> Non
         say(f"assumed: {assumed}")
 
 
+def print_repeated(store: Store) -> None:
+    """Which scenes of a store have the same ground truth, if any."""
+    groups = store.repeated_scenes()
+    if groups:
+        named = shortened([" and ".join(group) for group in groups], 3)
+        say(f"note: the same ground truth is in several scenes ({named}); each group counts as one scene in every test")
+
+
+def print_reading(scenes: Iterable[Scene], results: Iterable[ResultSet]) -> None:
+    """How the files of ground truth and of estimates were read; one file of each kind is looked at."""
+    truths: dict[tuple[Any, ...], tuple[DisparityFile, list[str]]] = {}
+    estimates: dict[tuple[Any, ...], tuple[DisparityFile, list[str]]] = {}
+    for scene in scenes:
+        _add_reading(truths, scene.source("gt"), "")
+    for result in results:
+        for source in result.maps.values():
+            _add_reading(estimates, source, result.name)
+    parts = [
+        f"{kind} as {_readings(found)}" for kind, found in (("ground truth", truths), ("estimates", estimates)) if found
+    ]
+    if parts:
+        say(f"read: {'; '.join(parts)}")
+
+
+def _add_reading(found: dict[tuple[Any, ...], tuple[DisparityFile, list[str]]], source: Any, name: str) -> None:
+    from stereogauge.io.content import inner_suffix
+    from stereogauge.io.files import DisparityFile
+
+    file = DisparityFile(source) if isinstance(source, str | os.PathLike) else source
+    if isinstance(file, DisparityFile):
+        key = (inner_suffix(file.path), file.encoding, file.scale, file.offset, file.unknown, file.flip, file.crop)
+        names = found.setdefault(key, (file, []))[1]
+        if name not in names:
+            names.append(name)
+
+
+def _readings(found: Mapping[tuple[Any, ...], tuple[DisparityFile, list[str]]]) -> str:
+    texts: dict[str, list[str]] = {}
+    for file, names in found.values():
+        with contextlib.suppress(StereogaugeError):  # a file that cannot be read is reported where it is
+            texts.setdefault(file.described(), []).extend(names)
+    if len(texts) == 1:
+        return next(iter(texts))
+    return ", ".join(f"{text} for {shortened(names)}" if any(names) else text for text, names in texts.items())
+
+
 def print_scores(table: ScoreTable, form: Format) -> None:
     """The whole table in the chosen format; scenes are aggregated in `table` and `latex`."""
     if form is Format.json:
@@ -262,7 +336,6 @@ def print_scores(table: ScoreTable, form: Format) -> None:
 
 def print_score_table(table: ScoreTable, title: str = "", form: Format = Format.table) -> None:
     """The scores over all scenes, or of single objects where the table holds those."""
-    from stereogauge.protocol import Protocol
     from stereogauge.tables.score_table import object_tables, score_table
 
     if table.objects:
@@ -271,7 +344,7 @@ def print_score_table(table: ScoreTable, title: str = "", form: Format = Format.
 
     read = table.protocol or Protocol()
     shown = score_table(table.cube, read.aggregation, read.scene_weights)
-    print_tables([upright(replace(shown, title=title, notes=()), form)], form, boxed=False)
+    print_tables([upright(replace(shown, title=title), form)], form, boxed=False)
 
 
 def upright(table: Table, form: Format) -> Table:
@@ -289,22 +362,3 @@ def notes(table: ScoreTable) -> list[str]:
             algorithms.append(score.algorithm)
             columns.append(f"{score.metric}:{score.region}")
     return [f"{shortened(a)}: {note.rstrip('.')} ({shortened(c)})" for note, (a, c) in found.items()]
-
-
-def shortened(names: Iterable[str], most: int = 4) -> str:
-    """The first names, and how many more there are."""
-    names = list(dict.fromkeys(names))
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def doubt_lines(doubts: Iterable[Doubt]) -> list[str]:
-    """One line per algorithm and kind of mistake, with the first sentence and how many scenes have it."""
-    groups: dict[tuple[str, str], list[Doubt]] = {}
-    for doubt in doubts:
-        groups.setdefault((doubt.algorithm, doubt.kind), []).append(doubt)
-    lines = []
-    for (algorithm, _), found in groups.items():
-        who = f"{algorithm} on {found[0].scene}" if algorithm else f"scene {found[0].scene}"
-        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-        lines.append(f"{who}{more}: {found[0].sentence}")
-    return lines[:MOST_DOUBTS]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from msgspec.structs import replace
 
+from stereogauge import store as stores
 from stereogauge.cli import options, selected
-from stereogauge.cli.output import print_rows, print_tables, say, working
+from stereogauge.cli.output import print_json, print_rows, print_tables, say, working
 from stereogauge.errors import StereogaugeError
+from stereogauge.figures.chart import check_format
 from stereogauge.scores.scope import Scope
 
 if TYPE_CHECKING:
@@ -23,22 +24,22 @@ if TYPE_CHECKING:
 def command(
     store: selected.StoreAddress,
     scope: Annotated[Scope, options.without("aggregation")],
-    model: Annotated[
-        str, typer.Option("--model", help="middlebury, extended, a-star, weighted, or an installed one.")
-    ] = "a-star",
-    ties: Annotated[str | None, typer.Option(help="Ranks of equal scores: min, average or dense.")] = None,
-    tau: Annotated[float | None, typer.Option(help="Extended model: rank sums closer than this perform alike.")] = None,
-    profile: Annotated[
-        str | None, typer.Option(help="Weighted model: a shipped profile or the path of a TOML file.")
-    ] = None,
-    weight: Annotated[list[str] | None, typer.Option(help="Weighted model: METRIC=NUMBER; repeatable.")] = None,
-    normalisation: Annotated[str | None, typer.Option(help="Weighted model: heuristic, max, z-score or rank.")] = None,
-    bootstrap: Annotated[int, typer.Option(help="Draws of scenes for intervals of ranks; 0 for none.")] = 0,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    model: Annotated[str, "middlebury, extended, a-star, weighted, or an installed one."] = "a-star",
+    ties: Annotated[str | None, "Ranks of equal scores: min, average or dense."] = None,
+    tau: Annotated[float | None, "Extended model: rank sums closer than this perform alike."] = None,
+    profile: Annotated[str | None, "Weighted model: a shipped profile or the path of a TOML file."] = None,
+    weight: Annotated[list[str] | None, "Weighted model: METRIC=NUMBER; repeatable."] = None,
+    normalisation: Annotated[str | None, "Weighted model: heuristic, max, z-score or rank."] = None,
+    missing_pixels: Annotated[
+        Literal["charged", "left-out"],
+        "Pixels that a score leaves out: charged, so that nobody gains by it, or left out.",
+    ] = "charged",
+    bootstrap: Annotated[int, "Draws of scenes for intervals of ranks; 0 for none."] = 0,
+    seed: Annotated[int, "Seed of the draws."] = 0,
     across: Annotated[
         bool, typer.Option(help="Rank on each dataset of the store, then join the orders by Schulze's method.")
     ] = False,
-    figure: Annotated[Path | None, typer.Option(help="Write the model's figure: .png, .svg or .pdf.")] = None,
+    figure: Annotated[Path | None, "Write the model's figure: .png, .svg or .pdf."] = None,
     form: options.OutputFormat = options.Format.table,
 ) -> None:
     """Rank the algorithms of a store by a model of your choice.
@@ -46,17 +47,16 @@ def command(
     The selection, and what was left out and why, goes to standard error and into JSON.
     """
     from stereogauge.ranking.bootstrap import bootstrap as draw
+    from stereogauge.ranking.proportions import composed_weights
     from stereogauge.ranking.run import rank
     from stereogauge.scores.selection import in_words
 
     if figure is not None:
-        from stereogauge.figures.chart import check_format
-
         check_format(figure.suffix.lstrip(".").lower())
     chosen = selected.stated(
         ties=ties, tau=tau, profile=profile, weights=selected.weights(weight), normalisation=normalisation
     )
-    chosen["missing"] = scope.missing
+    chosen |= {"missing": scope.missing, "missing_pixels": missing_pixels}
     covered = selected.ordering_coverage(scope)
     if across:
         _print_across(store, scope, model, covered, chosen, form)
@@ -64,15 +64,15 @@ def command(
     with selected.opened(store, scope) as (_, cube):
         named = None if scope.metrics is None else [str(column) for column in cube.columns]
         cube = cube.limited(covered, scope.least_support)
+        if scope.proportions is not None:
+            chosen["weights"] = composed_weights(cube, scope.proportions, chosen.get("weights"), profile)
         with working("ranking"):
             ranking = rank(cube, model, named, **chosen)
             sure = draw(cube, model, named, draws=bootstrap, seed=seed, **chosen) if bootstrap else None
     say(ranking.selection.caption())
-    if form is not options.Format.table:
-        for sentence in in_words(ranking.selection.dropped):
-            say(sentence)
-    for note in ranking.notes:
-        say(f"note: {note}")
+    if form in (options.Format.json, options.Format.csv):
+        for sentence in (*ranking.notes, *in_words(ranking.selection.dropped)):
+            say(f"note: {sentence}")
     _print(ranking, sure, form)
     if figure is not None:
         from stereogauge.figures.ranking import model_figure_data
@@ -87,14 +87,15 @@ def _print_across(
     """The joined order of all datasets of a store; each may have a protocol of its own, since only ranks are joined."""
     from stereogauge.ranking.across import joined_orders
     from stereogauge.ranking.run import rank
-    from stereogauge.store import open_store
 
-    with open_store(store, read_only=True) as opened:
+    with stores.open_store(store, read_only=True) as opened:
         datasets = [entry.name for entry in opened.datasets()]
     orders = {}
     for name in datasets:
         with selected.opened(store, replace(scope, dataset=name, protocol=None, need=None)) as (_, cube):
-            orders[name] = rank(cube.limited(coverage, scope.least_support), model, **chosen)
+            orders[name] = rank(
+                cube.limited(coverage, scope.least_support), model, proportions=scope.proportions, **chosen
+            )
     if len(orders) < 2:
         raise StereogaugeError(f"An order across datasets needs at least two; {store} holds {', '.join(datasets)}.")
     frame = joined_orders(orders).to_pandas()
@@ -113,7 +114,7 @@ def _print(ranking: Ranking, sure: Bootstrap | None, form: options.Format) -> No
                 "beats": sure.beats.tolist(),
                 "order": list(sure.algorithms),
             }
-        sys.stdout.write(json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+        print_json(document)
     elif form is options.Format.csv:
         frame = ranking.to_pandas()
         if sure is not None:

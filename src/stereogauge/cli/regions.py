@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import copy
-import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import console, print_rows, print_tables, say, shortened
+from stereogauge.cli.output import print_rows, print_tables, say, step_bar
 from stereogauge.errors import DatasetError, NotApplicable, StereogaugeError
-from stereogauge.tables.table import Cell
+from stereogauge.protocol import Protocol
+from stereogauge.tables.table import Cell, table, words
+from stereogauge.text import shortened
 
 if TYPE_CHECKING:
     from stereogauge.masks.scene_regions import SceneRegions
     from stereogauge.model import Mask, Scene
-    from stereogauge.protocol import Protocol
 
 
 @dataclass(frozen=True)
-class Row:
+class RegionCount:
     """One region of one scene; `share` is that of the known pixels in percent, `note` says why there are none."""
 
     scene: str
@@ -39,32 +39,22 @@ def command(
     measured: Annotated[options.Measured, options.without("metrics", "regions")],
     files: Annotated[options.Files, options.only(options.Files, "encoding", "scale")],
     scenes: options.Scenes = None,
-    regions: Annotated[
-        list[str] | None,
-        typer.Option("--regions", "-r", help="Regions; repeat or separate by commas. Default: all that there are."),
-    ] = None,
-    planes: Annotated[
-        Path | None, typer.Option(help="Label image of planar regions (0 = none) instead of the search; one scene.")
-    ] = None,
-    left: Annotated[str | None, typer.Option(help="Left image of a single scene, to draw over.")] = None,
-    nonocc: Annotated[
-        str | None, typer.Option(help="Mask of visible pixels of a single scene, white = visible.")
-    ] = None,
+    regions: Annotated[list[str] | None, "Regions; repeat or separate by commas. Default: all that there are."] = None,
+    planes: Annotated[Path | None, "Label image of planar regions (0 = none) instead of the search; one scene."] = None,
+    left: Annotated[str | None, "Left image of a single scene, to draw over."] = None,
+    nonocc: Annotated[str | None, "Mask of visible pixels of a single scene, white = visible."] = None,
     resolution: Annotated[
-        float | None,
-        typer.Option(help="Size of a single scene relative to full resolution; by default the image width / 3000."),
+        float | None, "Size of a single scene relative to full resolution; by default the image width / 3000."
     ] = None,
     estimate: Annotated[
-        list[str] | None,
-        typer.Option(help="A map of the one scene, NAME=FILE: its gradient directions are drawn; repeatable."),
+        list[str] | None, "A map of the one scene, NAME=FILE: its gradient directions are drawn; repeatable."
     ] = None,
     layers: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Pictures of sets and of the steps to them for --out, e.g. normals,gradient,extrapolated-background; "
-            "repeat or separate by commas. Default: all."
-        ),
+        "Pictures of sets and of the steps to them for --out, e.g. normals,gradient,extrapolated-background; "
+        "repeat or separate by commas. Default: all.",
     ] = None,
+    proportions: Annotated[bool, "Count exclusive parts, and print their shares for `answer --proportions`."] = False,
     form: options.OutputFormat = options.Format.table,
     out: options.OutputFolder = None,
 ) -> None:
@@ -75,6 +65,7 @@ def command(
     (gradient, turn of its direction, thin runs), and all of it as NumPy arrays. A region that a scene cannot have is a
     gap with the reason.
     """
+    from stereogauge.masks.geometric import PARTS
     from stereogauge.masks.scene_regions import SceneRegions
 
     chosen = measured.choice
@@ -88,20 +79,32 @@ def command(
         found[0].metadata = {**found[0].metadata, "planes": planes}
     maps = options.named_files(estimate)
     options.check_files(maps.values())
-    rows: list[Row] = []
-    for scene in _progress(found):
-        scene_regions = SceneRegions(scene, chosen)
-        masks = _masks(scene_regions, options.listed(regions), rows)
-        if out is not None:
-            from stereogauge.figures.picture_files import write_directions, write_regions
+    rows: list[RegionCount] = []
+    with step_bar() as show:
+        for place, scene in enumerate(found):
+            show(scene.id, place, len(found))
+            scene_regions = SceneRegions(scene, chosen)
+            masks = _masks(scene_regions, list(PARTS) if proportions else options.listed(regions), rows)
+            if out is not None:
+                from stereogauge.figures.picture_files import write_directions, write_regions
 
-            write_regions(out / scene.id, scene_regions, masks, options.listed(layers))
-            if maps:
-                write_directions(out / scene.id, scene_regions, maps)
-        scene.release()
+                write_regions(out / scene.id, scene_regions, masks, options.listed(layers))
+                if maps:
+                    write_directions(out / scene.id, scene_regions, maps)
+            scene.release()
     _print(rows, form)
+    if proportions:
+        say(f"--proportions {_proportions(rows)}")
     if form is options.Format.table:
         _say_ending(rows, chosen, out)
+
+
+def _proportions(rows: list[RegionCount]) -> str:
+    """The mean share of each part over the scenes, as `answer --proportions` takes it."""
+    shares: dict[str, list[float]] = {}
+    for row in rows:
+        shares.setdefault(row.region.removeprefix("part-"), []).append((row.share or 0.0) / 100)
+    return ",".join(f"{name}={sum(own) / len(own):.3f}" for name, own in shares.items())
 
 
 def _scenes(
@@ -132,14 +135,7 @@ def _scenes(
     return [scene]
 
 
-def _progress(scenes: list[Scene]) -> Any:
-    from rich.progress import track
-
-    quiet = len(scenes) < 2 or not sys.stderr.isatty()
-    return track(scenes, description="scenes", console=console(errors=True), transient=True, disable=quiet)
-
-
-def _masks(scene_regions: SceneRegions, wanted: list[str] | None, rows: list[Row]) -> dict[str, Mask]:
+def _masks(scene_regions: SceneRegions, wanted: list[str] | None, rows: list[RegionCount]) -> dict[str, Mask]:
     """The regions of one scene; what it cannot have is noted in the rows."""
     import numpy as np
 
@@ -157,11 +153,11 @@ def _masks(scene_regions: SceneRegions, wanted: list[str] | None, rows: list[Row
         except NotApplicable as refusal:
             mask, reason = None, str(refusal)
         if mask is None:
-            rows.append(Row(scene.id, name, None, None, reason))
+            rows.append(RegionCount(scene.id, name, None, None, reason))
             continue
         masks[name] = mask
         pixels = int(np.count_nonzero(mask))
-        rows.append(Row(scene.id, name, pixels, 100 * pixels / known if known else None))
+        rows.append(RegionCount(scene.id, name, pixels, 100 * pixels / known if known else None))
     return masks
 
 
@@ -181,11 +177,10 @@ def _lacking(scene: Scene, name: str) -> str:
     return ""
 
 
-def _print(rows: list[Row], form: options.Format) -> None:
+def _print(rows: list[RegionCount], form: options.Format) -> None:
     if form in (options.Format.json, options.Format.csv):
         print_rows([asdict(row) for row in rows], form)
         return
-    from stereogauge.tables.table import table, words
 
     names = list(dict.fromkeys(row.scene for row in rows))
     found = {(row.region, row.scene): row for row in rows}
@@ -196,13 +191,13 @@ def _print(rows: list[Row], form: options.Format) -> None:
     print_tables([table("regions", "", ["region", *names], lines)], form, boxed=False)
 
 
-def _cell(row: Row | None) -> Cell:
+def _cell(row: RegionCount | None) -> Cell:
     if row is None or row.pixels is None:
         return Cell()
     return Cell(row.pixels, "" if row.share is None else f"{row.pixels} ({row.share:.1f} %)")
 
 
-def _say_ending(rows: list[Row], protocol: Protocol, out: Path | None) -> None:
+def _say_ending(rows: list[RegionCount], protocol: Protocol, out: Path | None) -> None:
     say(f"pixels and their share of the known ones; protocol {protocol.name} {protocol.hash}")
     reasons: dict[str, list[str]] = {}
     for row in rows:

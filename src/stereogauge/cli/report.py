@@ -14,46 +14,51 @@ from stereogauge.cli import selected
 from stereogauge.cli.options import listed, make_folder, without
 from stereogauge.cli.output import say, working
 from stereogauge.errors import StereogaugeError
+from stereogauge.figures.chart import FORMATS, check_format
+from stereogauge.protocol import Protocol
 from stereogauge.scores.scope import ONLY_SURE, Scope
 from stereogauge.version import VERSION
 
 if TYPE_CHECKING:
     from stereogauge.evaluation.error_density import ErrorDensity
-    from stereogauge.protocol import Protocol
-    from stereogauge.report.content import GalleryEntry, Provenance, ReportOptions
+    from stereogauge.evaluation.stored_maps import Origins
+    from stereogauge.report.content import FigureEntry, Provenance, ReportOptions
     from stereogauge.scores.cube import ScoreCube
     from stereogauge.store import Store
+
+GALLERY, TABLES, FIGURE, PAGE = 0.3, 2.0, 0.5, 1.0
+"""Seconds that a gallery, the tables with the answer, a figure in all formats, and the page usually take."""
+USUAL_FIGURES = 20
 
 
 def command(
     store: selected.StoreAddress,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the report.")],
-    scope: Annotated[Scope, without("aggregation", "least_support")],
-    title: Annotated[str, typer.Option(help="Heading of the report.")] = "Comparison of stereo algorithms",
-    model: Annotated[str, typer.Option(help="The model that orders the tables.")] = "extended",
-    metric: Annotated[str | None, typer.Option(help="Metric of the tests; default: the first one.")] = None,
-    profile: Annotated[list[str] | None, typer.Option(help="Profiles to show; repeatable. Default: balanced.")] = None,
+    out: Annotated[Path, "Folder of the report."],
+    scope: Annotated[Scope, without("aggregation", "least_support", "proportions")],
+    title: Annotated[str, "Heading of the report."] = "Comparison of stereo algorithms",
+    model: Annotated[str, "The model that orders the tables."] = "extended",
+    metric: Annotated[str | None, "Metric of the tests; default: the first one."] = None,
+    profile: Annotated[list[str] | None, "Profiles to show; repeatable. Default: balanced."] = None,
     alpha: selected.Alpha = 0.05,
-    draws: Annotated[int, typer.Option(help="Draws of the bootstrap over scenes.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Seed of all draws.")] = 0,
-    formats: Annotated[list[str] | None, typer.Option(help="Formats of the figures; default: png,svg,pdf.")] = None,
+    draws: Annotated[int, "Draws of the bootstrap over scenes."] = 1000,
+    seed: Annotated[int, "Seed of all draws."] = 0,
+    formats: Annotated[list[str] | None, "Formats of the figures; default: png,svg,pdf."] = None,
     galleries: Annotated[
         bool, typer.Option(help="Show the maps, where they still lie where they were evaluated.")
     ] = True,
-    gallery_metrics: Annotated[list[str] | None, typer.Option(help="Metrics of the galleries.")] = None,
-    gallery_scenes: Annotated[
-        list[str] | None, typer.Option(help="Scenes of the galleries; default: the first two.")
-    ] = None,
+    gallery_metrics: Annotated[list[str] | None, "Metrics of the galleries."] = None,
+    gallery_scenes: Annotated[list[str] | None, "Scenes of the galleries; default: the first two."] = None,
 ) -> None:
     """Write an HTML report, LaTeX tables, CSV and figures.
 
     report.html holds everything it needs and opens from the file, without a network.
     """
+    from stereogauge.evaluation.progress import TimeLeft
     from stereogauge.evaluation.stored_maps import store_origins
-    from stereogauge.figures.chart import FORMATS, check_format
     from stereogauge.ranking.profile import load_profile
     from stereogauge.report.build import build
     from stereogauge.report.content import ReportOptions
+    from stereogauge.report.maps import chosen_galleries
     from stereogauge.report.page import write_report
 
     for kind in listed(formats) or ():
@@ -73,22 +78,29 @@ def command(
         gallery_scenes=tuple(listed(gallery_scenes) or ()),
         only_sure=scope.need == ONLY_SURE,
     )
-    with selected.opened(store, scope) as (opened, cube), working("report") as tell:
+    ahead = TimeLeft()
+    with selected.opened(store, scope) as (opened, cube), working("report", ahead):
         make_folder(out)
         cube = cube.limited(scope.coverage)
         stored = opened.protocol(cube.protocol, cube.columns)
         origins = store_origins(opened, cube, stored) if galleries else None
-        shown = _galleries(opened, cube, stored, chosen, tell) if galleries else []
-        density = _density(opened, cube, stored, chosen, tell)
-        tell("tables")
-        content = build(cube, chosen, _provenance(opened, cube, stored), shown, stored, density, origins, tell)
+        chosen_ones = chosen_galleries(cube, chosen.gallery_metrics, chosen.gallery_scenes) if galleries else {}
+        steps = dict.fromkeys([f"{scene}: {name}" for scene, names in chosen_ones.items() for name in names], GALLERY)
+        steps |= {"tables": TABLES, "figures": FIGURE * USUAL_FIGURES, "report.html": PAGE}
+        ahead.expect(steps)
+        shown = _galleries(cube, origins, chosen, ahead.next) if origins is not None else []
+        density = _density(opened, cube, stored, chosen, ahead.next)
+        ahead.next("tables")
+        content = build(cube, chosen, _provenance(opened, cube, stored), shown, stored, density, origins, None)
+        del steps["figures"], steps["report.html"]
+        ahead.expect({**steps, **{f"figure {one.name}": FIGURE for one in content.figures}, "report.html": PAGE})
         now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
         write_report(
             content,
             out,
             formats=listed(formats) or FORMATS,
             made=f"Made by Stereogauge {VERSION} on {now}.",
-            progress=tell,
+            progress=ahead.next,
         )
     for section in content.sections:
         for note in section.notes:
@@ -99,12 +111,10 @@ def command(
 
 
 def _galleries(
-    store: Store, cube: ScoreCube, protocol: Protocol | None, chosen: ReportOptions, tell: Callable[[str], None]
-) -> list[GalleryEntry]:
-    from stereogauge.evaluation.stored_maps import store_origins
+    cube: ScoreCube, origins: Origins, chosen: ReportOptions, tell: Callable[[str], None]
+) -> list[FigureEntry]:
     from stereogauge.report.maps import galleries
 
-    origins = store_origins(store, cube, protocol)
     entries, reasons = galleries(cube, origins, chosen.gallery_metrics, chosen.gallery_scenes, tell)
     for reason in reasons:
         say(f"not shown: {reason}")

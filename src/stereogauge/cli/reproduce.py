@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import enum
 import itertools
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from stereogauge.cli.options import make_folder
-from stereogauge.cli.output import console, print_entry, print_tables, say
+from stereogauge.cli.output import print_entry, print_tables, say, step_bar
 from stereogauge.errors import DatasetError
+from stereogauge.tables.table import Cell, table, words
 
 if TYPE_CHECKING:
     from stereogauge.reproduction.run import Reproduction
-
-
-class ReproductionFormat(enum.StrEnum):
-    """How the rows are written."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
-    markdown = "markdown"
 
 
 def command(
@@ -37,11 +26,9 @@ def command(
         Path | None,
         typer.Option(envvar="STEREOGAUGE_DATA", help="Folder that holds middlebury-v2, middlebury-2014 and kitti2012."),
     ] = None,
-    item: Annotated[list[str] | None, typer.Option(help="Only this item of the paper, e.g. 'table 1'.")] = None,
-    form: Annotated[
-        ReproductionFormat, typer.Option("--format", "-f", help="How to print.")
-    ] = ReproductionFormat.table,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the figures.")] = None,
+    item: Annotated[list[str] | None, "Only this item of the paper, e.g. 'table 1'."] = None,
+    form: Annotated[Literal["table", "json", "csv", "markdown"], "How to print."] = "table",
+    out: Annotated[Path | None, "Folder for the figures."] = None,
     listing: Annotated[bool, typer.Option("--list", help="Only list papers and items.")] = False,
 ) -> None:
     """Reproduce the tables and figures of the papers, with the differences.
@@ -64,13 +51,16 @@ def command(
         )
     make_folder(out)
     total = sum(len(paper.choose(item)) for paper in chosen_papers(papers))
-    with _progress(total) as report:
-        reproduction = reproduce(data, papers, item, progress=report)
-    if form is ReproductionFormat.json:
+    started = itertools.count()
+    with step_bar(lines=True) as show:
+        reproduction = reproduce(
+            data, papers, item, progress=lambda paper, name: show(f"{paper}: {name}", next(started), total)
+        )
+    if form == "json":
         sys.stdout.write(reproduction.to_json() + "\n")
-    elif form is ReproductionFormat.csv:
+    elif form == "csv":
         sys.stdout.write(csv_text(reproduction))
-    elif form is ReproductionFormat.markdown:
+    elif form == "markdown":
         sys.stdout.write(markdown(reproduction))
     else:
         _print(reproduction)
@@ -78,23 +68,8 @@ def command(
         _draw(reproduction, out)
 
 
-@contextlib.contextmanager
-def _progress(total: int) -> Iterator[Callable[[str, str], None]]:
-    """A bar with the time left on a terminal, one line per item elsewhere."""
-    from rich.progress import Progress
-
-    if not sys.stderr.isatty():
-        yield lambda paper, name: say(f"{paper}: {name} …")
-        return
-    with Progress(console=console(errors=True), transient=True) as bar:
-        task = bar.add_task("reproducing", total=total)
-        started = itertools.count()
-        yield lambda paper, name: bar.update(task, completed=next(started), description=f"{paper}: {name}")
-
-
 def _print(reproduction: Reproduction) -> None:
     from stereogauge.reproduction.run import shown
-    from stereogauge.tables.table import Cell, table, words
 
     rows = [
         [
@@ -112,5 +87,6 @@ def _print(reproduction: Reproduction) -> None:
 
 def _draw(reproduction: Reproduction, folder: Path) -> None:
     for name, data in reproduction.figures.items():
-        data.save(folder / f"{name}.png")
-    say(f"{len(reproduction.figures)} figures in {folder}")
+        for suffix in ("png", "svg", "pdf"):
+            data.save(folder / f"{name}.{suffix}")
+    say(f"{len(reproduction.figures)} figures as PNG, SVG and PDF in {folder}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,56 +12,47 @@ import typer
 
 from stereogauge.cli import INTERRUPTED, options
 from stereogauge.cli.output import print_rows, progress, say
-from stereogauge.cli.running import Request, Workers, found_results, made_maps
+from stereogauge.cli.running import Workers, found_results, made_maps
 from stereogauge.errors import StereogaugeError
+from stereogauge.protocol import Protocol
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from stereogauge.evaluation.matchers import MatchedResults
     from stereogauge.model import Dataset, Mask, ResultSet
-    from stereogauge.protocol import Protocol
 
 UNITS = {"changed": "%", "mean": "px", "median": "px", "lost": "%", "gained": "%"}
 
 
 def command(
     dataset: Annotated[str, typer.Argument(metavar="DATASET[:ROOT]", help="The dataset that the scenes belong to.")],
-    files: Annotated[options.Files, options.without("gt_encoding", "gt_scale", "resize")],
+    files: Annotated[options.Files, options.without("gt_encoding", "gt_scale", "gt_unknown", "resize")],
     measured: Annotated[options.Measured, options.without("metrics", "regions")],
     results: Annotated[
         list[str] | None, typer.Argument(metavar="RESULTS", help="Folders or zips with maps of algorithms.")
     ] = None,
     pair: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Two scenes of one place, CONDITION=FIRST,SECOND; repeatable. Default: Middlebury's Motorcycle with "
-            "MotorcycleE (other exposure) and Piano with PianoL (other lamp)."
-        ),
+        "Two scenes of one place, CONDITION=FIRST,SECOND; repeatable. Default: Middlebury's Motorcycle with "
+        "MotorcycleE (other exposure) and Piano with PianoL (other lamp).",
     ] = None,
-    sequence: Annotated[
-        str | None, typer.Option(help="Scenes of a still place in order, A,B,C: each against the one before it.")
-    ] = None,
+    sequence: Annotated[str | None, "Scenes of a still place in order, A,B,C: each against the one before it."] = None,
     flow: Annotated[
         str | None,
-        typer.Option(
-            help="Compare along the motion: 'estimated' from the left images, or files of optical flow, "
-            "e.g. 'flow/{first}.flo' (.flo, KITTI's .png, .npy)."
-        ),
+        "Compare along the motion: 'estimated' from the left images, or files of optical flow, "
+        "e.g. 'flow/{first}.flo' (.flo, KITTI's .png, .npy).",
     ] = None,
     threshold: Annotated[
         float, typer.Option("--threshold", min=0, help="A pixel has changed beyond this many px.")
     ] = 1.0,
-    region: Annotated[
-        str | None, typer.Option("--region", help="Only these pixels of the first scene, e.g. nonocc.")
-    ] = None,
-    matcher: Annotated[
-        list[str] | None, typer.Option(help="A matcher to run, as for `evaluate`; its maps are kept. Repeatable.")
-    ] = None,
+    region: Annotated[str | None, "Only these pixels of the first scene, e.g. nonocc."] = None,
+    matcher: Annotated[list[str] | None, "A matcher to run, as for `evaluate`; its maps are kept. Repeatable."] = None,
     ndisp: options.SearchRange = None,
-    maps: Annotated[str | None, typer.Option(help="Where maps of matchers are kept.")] = None,
+    maps: Annotated[str | None, "Where maps of matchers are kept."] = None,
     jobs: options.Jobs = None,
     form: options.OutputFormat = options.Format.table,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for table, figure and pictures.")] = None,
+    out: Annotated[Path | None, "Folder for table, figure and pictures."] = None,
 ) -> None:
     """How much maps change when only lighting or time changes.
 
@@ -69,26 +61,22 @@ def command(
     Maps of matchers are kept, so that the same command continues where it was stopped.
     """
     from stereogauge.datasets import open_dataset
+    from stereogauge.evaluation.evaluate import check_names
 
     chosen = measured.choice
     whole = open_dataset(dataset)
     pairs = _pairs(pair or [], sequence, whole)
     scenes = whole.subset(list(dict.fromkeys(scene for both in pairs.values() for scene in both)))
-    request = Request(
-        dataset=dataset,
-        results=results or [],
-        protocol=chosen,
-        matchers=matcher or [],
-        reading={**files.decoding, "manifest": files.manifest},
-        maps=maps,
-        ndisp=ndisp,
-        jobs=jobs,
-    )
-    if not request.results and not request.matchers:
+    if not results and not matcher:
         raise StereogaugeError("Nothing to compare: give folders of results, or --matcher.")
     options.make_folder(out)
+    failed = False
     try:
-        found, failed = _results(request, whole, scenes)
+        found = list(itertools.chain(*found_results(results or (), whole, files.reading)))
+        if matcher:
+            made = _matched(matcher, scenes, jobs, maps=maps, ndisp=ndisp)
+            found, failed = [*found, *made.results], bool(made.failures)
+        check_names(found, whole.ids)
         masks = {} if region is None else _masks(scenes, pairs, region, chosen)
         table = _compared(found, pairs, threshold, masks, _motion(flow, scenes))
     except KeyboardInterrupt:
@@ -155,26 +143,20 @@ def _described(pairs: Any) -> str:
     return ", ".join(f"{first} and {second}" for first, second in pairs.values())
 
 
-def _results(request: Request, whole: Dataset, scenes: Dataset) -> tuple[list[ResultSet], bool]:
-    """Maps from folders and from matchers, and whether a matcher failed."""
-    from stereogauge.evaluation.evaluate import check_names
+def _matched(matchers: list[str], scenes: Dataset, jobs: int | None, **how: Any) -> MatchedResults:
+    """The maps of matchers; those that failed are named."""
     from stereogauge.evaluation.fingerprints import ContentHashes
 
-    found: list[ResultSet] = list(found_results(request, whole))
-    if not request.matchers:
-        check_names(found, whole.ids)
-        return found, False
-    workers = Workers(request)
+    workers = Workers(jobs)
     stopped = True
     try:
-        made = made_maps(request, scenes, workers, ContentHashes(None))
+        made = made_maps(matchers, scenes, workers, ContentHashes(None), **how)
         stopped = False
     finally:
         workers.end(at_once=stopped)
     for algorithm, scene, reason, _ in made.failures:
         say(f"failed: {algorithm} on {scene}: {reason}")
-    check_names([*found, *made.results], whole.ids)
-    return [*found, *made.results], bool(made.failures)
+    return made
 
 
 def _compared(

@@ -1,52 +1,28 @@
-"""What `evaluate`, `robustness` and `tune` share: found results, maps of matchers, and workers."""
+"""What `compare`, `evaluate`, `robustness` and `tune` share: found results, maps of matchers, and workers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from stereogauge.cli import options
-from stereogauge.cli.output import announce_memory, progress, say, shortened
+from stereogauge.cli.output import announce_memory, progress, say
 from stereogauge.errors import StereogaugeError
+from stereogauge.paths import cache_folder
+from stereogauge.text import shortened
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from stereogauge.evaluation.fingerprints import ContentHashes
     from stereogauge.evaluation.matchers import MatchedResults
-    from stereogauge.model import Dataset
-    from stereogauge.protocol import Protocol
-
-
-@dataclass(frozen=True)
-class Request:
-    """What a command line requests."""
-
-    dataset: str
-    results: list[str]
-    protocol: Protocol
-    matchers: list[str]
-    reading: dict[str, Any]
-    scenes: list[str] | None = None
-    maps: str | None = None
-    ndisp: int | None = None
-    time_limit: float | None = None
-    memory_limit: float | None = None
-    resize: bool = False
-    replace: bool = False
-    rehash: bool = False
-    jobs: int | None = None
-    cluster: str | None = None
-    truth: dict[str, Any] = field(default_factory=dict)
-    form: options.Format = options.Format.table
+    from stereogauge.model import Dataset, ResultSet
 
 
 class Workers:
     """The executor, started when there is something to compute."""
 
-    def __init__(self, request: Request) -> None:
-        self._request = request
+    def __init__(self, jobs: int | None, cluster: str | None = None) -> None:
+        self._jobs, self._cluster = jobs, cluster
         self._executor: Executor | None = None
 
     def get(self, dataset: Dataset, matching: int = 0) -> Executor:
@@ -55,12 +31,13 @@ class Workers:
             from stereogauge.evaluation.memory import largest_scene
 
             reason = "since more do not fit into memory at this image size"
-            jobs, cluster = self._request.jobs, self._request.cluster
-            self._executor = executor_of(jobs, cluster, lambda: largest_scene(list(dataset)), reason, matching=matching)
+            self._executor = executor_of(
+                self._jobs, self._cluster, lambda: largest_scene(list(dataset)), reason, matching=matching
+            )
         return self._executor
 
     def end(self, *, at_once: bool) -> None:
-        """Let go of it, if it was started."""
+        """Shut it down, if it was started."""
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=at_once)
 
@@ -91,44 +68,57 @@ def executor_of(
     return LocalProcesses(fitting) if apart or fitting > 1 else InProcess()
 
 
-def made_maps(request: Request, dataset: Dataset, workers: Workers, hashes: ContentHashes) -> MatchedResults:
-    """The maps of the requested matchers, computed where they are not kept already."""
+def made_maps(
+    matchers: Sequence[str],
+    dataset: Dataset,
+    workers: Workers,
+    hashes: ContentHashes,
+    *,
+    maps: str | None,
+    ndisp: int | None,
+    **limits: float | None,
+) -> MatchedResults:
+    """The maps of the matchers, computed where the folder `maps` does not hold them already."""
     from stereogauge.evaluation.matchers import make_maps, memory_needed, wanted_matcher
     from stereogauge.io.remote_path import place
-    from stereogauge.paths import cache_folder
 
-    limits = {"time_limit": request.time_limit, "memory_limit": request.memory_limit}
-    wanted = [wanted_matcher(text, **limits) for text in request.matchers]
-    folder = place(request.maps or cache_folder("maps")).absolute()
-    needed, name = memory_needed(wanted, dataset, request.ndisp)
+    wanted = [wanted_matcher(text, **limits) for text in matchers]
+    folder = place(maps or cache_folder("maps")).absolute()
+    needed, name = memory_needed(wanted, dataset, ndisp)
     announce_memory(needed, name)
     executor = workers.get(dataset, needed)
-    return make_maps(wanted, dataset, folder, executor, progress("maps"), ndisp=request.ndisp, hashes=hashes)
+    return make_maps(wanted, dataset, folder, executor, progress("maps"), ndisp=ndisp, hashes=hashes)
 
 
-def found_results(request: Request, dataset: Dataset) -> list[Any]:
-    """The result sets in all the folders; files that belong to none are named."""
-    from stereogauge.datasets import open_dataset
+def found_results(
+    paths: Sequence[str], dataset: Dataset, reading: Mapping[str, Any], whole: Callable[[], Dataset] | None = None
+) -> list[list[ResultSet]]:
+    """The result sets of each folder; files that belong to none are named.
+
+    A stated scale is not meant for a folder of maps whose formats fix their encoding, where those of others need it.
+    A map of a scene of the `whole` dataset that was not requested is no stray file.
+    """
     from stereogauge.datasets.results.find import find_results
 
-    found: list[Any] = []
-    for path in request.results:
-        there = find_results(path, dataset, **request.reading)
-        results, unrecognised = there.results, there.unrecognised
-        if unrecognised and request.scenes is not None:
-            # A map of a scene that was not requested is no stray file.
-            whole = open_dataset(request.dataset, **request.truth)
-            unrecognised = find_results(path, whole, **request.reading).unrecognised
-        found += results
-        if there.template:
-            names = shortened([result.name for result in results])
-            say(f"{path}: maps found at {there.template} (--template): {names}")
+    there = [find_results(path, dataset, **reading) for path in paths]
+    if not all(one.fixed for one in there):
+        plain = {**reading, **dict.fromkeys(("encoding", "scale", "offset"))}
+        there = [
+            find_results(path, dataset, **plain) if one.fixed else one for path, one in zip(paths, there, strict=True)
+        ]
+    for path, one in zip(paths, there, strict=True):
+        unrecognised = one.unrecognised
+        if unrecognised and whole is not None:
+            unrecognised = find_results(path, whole(), **reading).unrecognised
+        if one.template:
+            names = shortened([result.name for result in one.results])
+            say(f"{path}: maps found at {one.template} (--template): {names}")
         if unrecognised:
             shown = shortened(unrecognised, 5)
             say(f"{path}: {len(unrecognised)} file(s) belong to no scene of {dataset.name}: {shown}")
-        if not results:
+        if not one.results:
             raise StereogaugeError(
-                f"{path} holds no maps for the scenes of {dataset.name} ({', '.join(dataset.ids[:4])}, …); "
-                "say where they lie with --template, e.g. '{algorithm}/{scene}.pfm'."
+                f"{path} holds no maps for the scenes of {dataset.name} ({shortened(dataset.ids)}); say where they "
+                "lie with --template, e.g. '{algorithm}/{scene}.pfm'."
             )
-    return found
+    return [one.results for one in there]

@@ -163,6 +163,13 @@ def _explain() -> Sequence[Any]:
     ]
 
 
+def _identify() -> Sequence[Any]:
+    """Published numbers with the presets that give them."""
+    agreement = fields("Agreement", preset=str, column=str, how=str, value=float, own=bool)
+    number = fields("Number", name=str, printed=str, agreements=array(agreement))
+    return [fields("Identified", numbers=array(number))]
+
+
 def _match() -> Sequence[Any]:
     """One run of a matcher, or with --list the parameters of all matchers."""
     sizes = dict.fromkeys(("width", "height", "ndisp"), int)
@@ -175,6 +182,13 @@ def _metrics() -> Sequence[Any]:
     """The catalogue of metrics, or one of them."""
     metric = fields("Metric", **dict.fromkeys(("id", "name", "formula", "unit", "better", "source"), str))
     return [metric, array(metric)]
+
+
+def _pack() -> Sequence[Any]:
+    """Archives for benchmarks by name, with what was found in the maps."""
+    from stereogauge.datasets.validation import Finding
+
+    return [by_name(fields("Packed", ok=bool, files=list[str], findings=array(record(Finding))))]
 
 
 def _rank() -> Sequence[Any]:
@@ -222,7 +236,7 @@ def _store() -> Sequence[Any]:
 
 
 def _study() -> Sequence[Any]:
-    """Responses and sensitivities, or with --list the damages."""
+    """Responses and sensitivities, with --images the responses of matchers, or with --list the damages."""
     from stereogauge.study.run import Response
 
     damage = fields("Damage", id=str, strength=str, reference=float, metric=str, description=str)
@@ -231,7 +245,8 @@ def _study() -> Sequence[Any]:
     study = fields("Responses", scene=str, protocol=str, idle=texts, responses=responses)
     matrices = dict.fromkeys(("responses", "scaled", "selective"), list[list[Value]])
     sensitivity = fields("Sensitivity", metrics=texts, damages=texts, **matrices, strongest=dict[str, str])
-    return [fields("Study", study=study, sensitivity=sensitivity), array(damage)]
+    of_images = fields("ImageStudies", images=by_name(study))
+    return [fields("Study", study=study, sensitivity=sensitivity), of_images, array(damage)]
 
 
 def _tune() -> Sequence[Any]:
@@ -264,10 +279,18 @@ def _tune() -> Sequence[Any]:
     return [fields("Tuning", name=str, **{key: of_search[key] for key in kept}, **found)]
 
 
+def _protocols() -> Sequence[Any]:
+    """The shipped protocols, or one."""
+    from stereogauge.protocol import Protocol
+
+    protocol = fields("Protocol", **_field_types(Protocol), hash=str, scoring_hash=str)
+    return [protocol, array(protocol)]
+
+
 def _validate() -> Sequence[Any]:
     """Findings about a map, a folder or a zip."""
     from stereogauge.datasets.validation import Validation
-    from stereogauge.io.disparity import FileReport
+    from stereogauge.io.inspection import FileReport
 
     return [fields("Validation", **_field_types(Validation), ok=bool, report=optional(record(FileReport)))]
 
@@ -282,8 +305,11 @@ DOCUMENTS: Mapping[str, Callable[[], Sequence[Any]]] = {
     "explain": _explain,
     "filter": _tables,
     "gate": _gate,
+    "identify": _identify,
     "match": _match,
     "metrics": _metrics,
+    "pack": _pack,
+    "protocols": _protocols,
     "rank": _rank,
     "regions": _regions,
     "reproduce": _reproduce,
@@ -293,5 +319,6 @@ DOCUMENTS: Mapping[str, Callable[[], Sequence[Any]]] = {
     "table": _tables,
     "tune": _tune,
     "validate": _validate,
+    "zero-shot": _tables,
 }
 """What each command prints: alternative types of its document."""

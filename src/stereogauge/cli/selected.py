@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stereogauge import store as stores
 from stereogauge.cli.options import listed
 from stereogauge.errors import StereogaugeError
-from stereogauge.scores.scope import EVERY_PIXEL, ONLY_SURE, Names, Scope
+from stereogauge.scores.scope import ONLY_SURE, Names, Scope
 from stereogauge.tags import PREFIX
 
 if TYPE_CHECKING:
@@ -26,13 +27,10 @@ Alpha = Annotated[float, typer.Option(help="Level of significance of tests over 
 @contextmanager
 def opened(address: str, scope: Scope) -> Iterator[tuple[Store, ScoreCube]]:
     """The store and the selected scores."""
-    from stereogauge.decision.source import filled_protocol
-    from stereogauge.store import open_store
+    from stereogauge.decision.source import needed_cube
 
-    with open_store(address, read_only=True) as store:
-        # Values at every pixel are those of maps whose holes were filled first.
-        protocol = filled_protocol(store, scope.protocol) if scope.need == EVERY_PIXEL else scope.protocol
-        cube = store.cube(dataset=scope.dataset, protocol=protocol)
+    with stores.open_store(address, read_only=True) as store:
+        cube = needed_cube(store, scope.need, dataset=scope.dataset, protocol=scope.protocol)
         if not (cube.algorithms and cube.columns):
             raise StereogaugeError(f"{store.name} holds no scores; fill it with `stereogauge evaluate`.")
         yield store, cube.select(**_names(scope))

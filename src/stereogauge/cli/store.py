@@ -1,4 +1,4 @@
-"""`stereogauge store`: look into a store, check, export, import, merge, delete."""
+"""`stereogauge store`: look into a store, check, copy, export, import, merge, delete."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from stereogauge.cli.options import Listing, ListingFormat
-from stereogauge.cli.output import print_json, print_tables, say
+from stereogauge import store as stores
+from stereogauge.cli.options import ListingFormat
+from stereogauge.cli.output import print_json, print_repeated, print_tables, say
 from stereogauge.errors import StereogaugeError
+from stereogauge.tables.table import table, words
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -23,15 +25,13 @@ ProtocolName = Annotated[str | None, typer.Option("--protocol", "-p", help="Only
 @app.command()
 def info(
     store: StoreArgument,
-    form: ListingFormat = Listing.table,
+    form: ListingFormat = "table",
 ) -> None:
     """What a store holds: datasets, algorithms, protocols, runs, failures."""
-    from stereogauge.store import open_store
-    from stereogauge.tables.table import table, words
-
-    with open_store(store, read_only=True) as opened:
+    with stores.open_store(store, read_only=True) as opened:
         document = _document(opened)
-    if form is Listing.json:
+        print_repeated(opened)
+    if form == "json":
         print_json(document)
         return
     counts = document["counts"]
@@ -53,7 +53,7 @@ def info(
 def _document(opened: Any) -> dict[str, Any]:
     kinds = ("datasets", "algorithms", "protocols", "runs", "failures")
     lists = {kind: [asdict(entry) for entry in getattr(opened, kind)()] for kind in kinds}
-    return {"store": opened.name, "counts": dict(opened.counts()), **lists}
+    return {"store": opened.name, "counts": dict(opened.counts()), **lists, "repeated_scenes": opened.repeated_scenes()}
 
 
 def _text(value: Any) -> str:
@@ -72,9 +72,7 @@ def export_scores(
     protocol: ProtocolName = None,
 ) -> None:
     """Write scores in long form, one a row, with all their digits."""
-    from stereogauge.store import open_store
-
-    with open_store(store, read_only=True) as opened:
+    with stores.open_store(store, read_only=True) as opened:
         write = opened.export_parquet if _is_parquet(out) else opened.export_csv
         say(f"{write(out, dataset=dataset, protocol=protocol)} scores → {out}")
 
@@ -85,9 +83,7 @@ def import_scores(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="A .csv or .parquet file of `store export`.")],
 ) -> None:
     """Take in scores in long form; the same columns of a cell are replaced."""
-    from stereogauge.store import open_store
-
-    with open_store(store) as opened:
+    with stores.open_store(store) as opened:
         read = opened.import_parquet if _is_parquet(source) else opened.import_csv
         say(f"{read(source)} scores → {opened.name}")
 
@@ -95,9 +91,7 @@ def import_scores(
 @app.command()
 def check(store: StoreArgument) -> None:
     """Verify that every score is as it was written: the file itself, and a check sum per algorithm and scene."""
-    from stereogauge.store import open_store
-
-    with open_store(store, read_only=True) as opened:
+    with stores.open_store(store, read_only=True) as opened:
         found = opened.check()
         for sentence in found:
             sys.stdout.write(f"{sentence}\n")
@@ -119,32 +113,74 @@ def merge(
     others: Annotated[list[str], typer.Argument(metavar="OTHER", help="Stores to take in; they stay as they are.")],
 ) -> None:
     """Take other stores into this one; where both have a cell from different files, the later one stays."""
-    from stereogauge.store import open_store
-
-    with open_store(store) as opened:
+    with stores.open_store(store) as opened:
         for other in others:
-            with open_store(other, read_only=True) as source:
+            with stores.open_store(other, read_only=True) as source:
                 say(f"{opened.merge(source)} cells of {source.name} → {opened.name}")
+
+
+@app.command()
+def backup(
+    store: StoreArgument,
+    target: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder for the copy.")],
+    data: Annotated[
+        Path | None, typer.Option(help="Folder of submissions; default: STORE-submissions, if it exists.")
+    ] = None,
+) -> None:
+    """Copy a store, and the submissions to it, while a server uses them.
+
+    The store is copied first: what is published meanwhile is private again in the copy.
+    """
+    import shutil
+
+    from stereogauge.store.engine import Database
+
+    if target.exists():
+        raise StereogaugeError(f"{target} exists; give a new folder for each copy, for example backup-2026-11-18.")
+    with stores.open_store(store, read_only=True) as opened:
+        folder = data or Path(f"{opened.name.removesuffix('.sqlite')}-submissions")
+        target.mkdir(mode=0o700, parents=True)
+        opened.backup(target / Path(opened.name).name)
+    queue = folder / "submissions.sqlite"
+    if queue.is_file():
+        copied = target / folder.name
+        copied.mkdir(mode=0o700)
+        database = Database(queue, read_only=True, timeout=30.0)
+        database.backup(copied / queue.name)
+        database.close()
+        for place in sorted(path for path in folder.iterdir() if path.is_dir()):
+            shutil.copytree(place, copied / place.name, ignore=shutil.ignore_patterns(".*"))
+    elif data is not None:
+        raise StereogaugeError(f"{queue} does not exist; {data} is not a folder of submissions.")
+    say(f"{store} → {target}")
 
 
 @app.command()
 def upgrade(store: StoreArgument) -> None:
     """Bring a store that an older version wrote up to date; nothing is lost."""
-    from stereogauge.store import open_store
-
-    with open_store(store) as opened:
+    with stores.open_store(store) as opened:
         say(f"{opened.name} is up to date")
 
 
 @app.command()
 def delete(
     store: StoreArgument,
-    algorithms: Annotated[list[str], typer.Argument(metavar="ALGORITHM", help="Algorithms to remove.")],
+    algorithms: Annotated[list[str] | None, typer.Argument(metavar="ALGORITHM", help="Algorithms to remove.")] = None,
+    scenes: Annotated[
+        list[str] | None, typer.Option(help="A scene to remove, SCENE or DATASET/SCENE; repeatable.")
+    ] = None,
+    columns: Annotated[
+        list[str] | None, typer.Option(help="Scores to remove, METRIC:REGION or METRIC for all regions; repeatable.")
+    ] = None,
 ) -> None:
-    """Remove algorithms with everything that belongs to them."""
-    from stereogauge.store import open_store
+    """Remove algorithms, scenes or columns with everything that belongs to them."""
+    from stereogauge.metrics.registry import canonical_column
 
-    with open_store(store) as opened:
-        for name in algorithms:
+    if not (algorithms or scenes or columns):
+        raise StereogaugeError("Nothing to remove: name algorithms, or give --scenes or --columns.")
+    with stores.open_store(store) as opened:
+        for name in algorithms or ():
             opened.delete_algorithm(name)
-            say(f"removed {name} from {opened.name}")
+        opened.delete_scenes(scenes or [])
+        opened.delete_columns([canonical_column(name) for name in columns or ()])
+        say(f"removed {', '.join([*(algorithms or ()), *(scenes or ()), *(columns or ())])} from {opened.name}")

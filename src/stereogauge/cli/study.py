@@ -12,11 +12,16 @@ import typer
 from stereogauge.cli import options
 from stereogauge.cli.output import print_entry, print_json, print_tables, progress, say
 from stereogauge.errors import DatasetError, StereogaugeError
+from stereogauge.tables.table import Table, number, table, words
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from stereogauge.evaluation.progress import Progress
     from stereogauge.model import Scene
+    from stereogauge.study.damage import Damage
+    from stereogauge.study.images import ImageDamage
     from stereogauge.study.run import Sensitivity, Study
-    from stereogauge.tables.table import Table
 
 SHOWN = 4
 
@@ -26,40 +31,56 @@ def command(
     dataset: Annotated[
         str, typer.Argument(metavar="DATASET[:ROOT]", help="Where the scene comes from; it needs ground truth.")
     ] = "synthetic:anatomy",
-    scene: Annotated[str | None, typer.Option(help="The scene's id; default: the first.")] = None,
-    size: Annotated[str | None, typer.Option(help="Size of a synthetic scene, WIDTHxHEIGHT.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the damages, and of a synthetic scene.")] = 0,
-    metrics: Annotated[
-        list[str] | None,
-        typer.Option("--metrics", "-m", help="Metrics; default: the nine geometry metrics and ten others."),
-    ] = None,
-    regions: Annotated[
-        list[str] | None, typer.Option("--regions", "-r", help="Regions of metrics without their own.")
-    ] = None,
-    damages: Annotated[list[str] | None, typer.Option("--damages", help="Damages; default: all.")] = None,
+    scene: Annotated[str | None, "The scene's id; default: the first."] = None,
+    size: Annotated[str | None, "Size of a synthetic scene, WIDTHxHEIGHT."] = None,
+    seed: Annotated[int, "Seed of the damages, and of a synthetic scene."] = 0,
+    metrics: Annotated[list[str] | None, "Metrics; default: the nine geometry metrics and ten others."] = None,
+    regions: Annotated[list[str] | None, "Regions of metrics without their own."] = None,
+    damages: Annotated[list[str] | None, "Damages; default: all."] = None,
     strengths: Annotated[
-        list[str] | None,
-        typer.Option("--strengths", help="Steps of a damage, DAMAGE=0.1,0.2; its own steps otherwise. Repeatable."),
+        list[str] | None, "Steps of a damage, DAMAGE=0.1,0.2; its own steps otherwise. Repeatable."
     ] = None,
     form: options.OutputFormat = options.Format.table,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for tables and figures.")] = None,
+    out: Annotated[Path | None, "Folder for tables and figures."] = None,
     save_scene: Annotated[
-        Path | None, typer.Option(help="Write the synthetic scene here, laid out as Middlebury's evaluation kit.")
+        Path | None, "Write the synthetic scene here, laid out as Middlebury's evaluation kit."
     ] = None,
     list_damages: Annotated[bool, typer.Option("--list", help="List the damages and stop.")] = False,
+    images: Annotated[bool, "Damage the images of a pair and measure the maps of matchers."] = False,
+    matcher: Annotated[
+        list[str] | None, "With --images: a matcher, e.g. sgm or opencv-sgbm:block=5; repeatable."
+    ] = None,
+    ndisp: options.SearchRange = None,
 ) -> None:
-    """Response of metrics to controlled damage of a map.
+    """Response of metrics to controlled damage of a map, or of matchers to damage of their images.
 
     Damages a scene's ground truth in named ways, at growing strength, and measures each damaged map: metric × damage ×
     strength. Prints how strongly each metric reacts to each damage at its reference strength; --out writes the
     table, response curves and sensitivity matrices.
+
+    With --images the images are damaged instead (noise, exposure, gain between the views, defocus, fog by depth, JPEG,
+    rain, rectification), matchers run on them, and the table shows how their scores fall.
     """
     if list_damages:
-        _print_damages(form)
+        _print_damages(form, images=images)
         return
+    common: dict[str, Any] = {
+        "damage_ids": options.listed(damages),
+        "regions": options.listed(regions) or ["nonocc"],
+        "protocol": measured.choice,
+        "seed": seed,
+    }
+    if images:
+        from stereogauge.study.images import image_damage_called
+
+        common |= {"strengths": _steps(strengths or [], image_damage_called), "ndisp": ndisp}
+        options.make_folder(out)
+        found = _scene(dataset, scene, size, seed)
+        _study_images(found, matcher or ["sgm"], options.listed(metrics), common, form, out)
+        return
+    from stereogauge.study.damage import damage_called
     from stereogauge.study.run import GEOMETRY_METRICS, OTHER_METRICS, run_study, sensitivity_of
 
-    chosen = measured.choice
     found = _scene(dataset, scene, size, seed)
     if save_scene is not None:
         from stereogauge.datasets.synthetic import save_middlebury_layout
@@ -68,22 +89,12 @@ def command(
         say(f"scene {found.id} in {save_scene}")
     options.make_folder(out)
     bar = progress("maps")
-
-    def advance(done: int, total: int) -> None:
-        if done == 1:
-            bar.start(total, 0)
-            bar.scene(found.id)
-        bar.advance(1, 0)
-
     study = run_study(
         found,
         options.listed(metrics) or [*GEOMETRY_METRICS, *OTHER_METRICS],
-        damage_ids=options.listed(damages),
-        strengths=_steps(strengths or []),
-        regions=options.listed(regions) or ["nonocc"],
-        protocol=chosen,
-        seed=seed,
-        progress=advance,
+        strengths=_steps(strengths or [], damage_called),
+        progress=_advance(bar, found.id),
+        **common,
     )
     bar.finish()
     if not study.responses:
@@ -112,14 +123,79 @@ def _scene(dataset: str, scene: str | None, size: str | None, seed: int) -> Scen
     return found
 
 
-def _steps(texts: list[str]) -> dict[str, list[float]]:
-    from stereogauge.study.damage import damage_called
+def _study_images(
+    scene: Scene,
+    matchers: list[str],
+    metrics: list[str] | None,
+    common: dict[str, Any],
+    form: options.Format,
+    out: Path | None,
+) -> None:
+    """Study each matcher on damaged images; `common` are options of `run_image_study`."""
+    from stereogauge.study.figures import response_curves_data
+    from stereogauge.study.images import IMAGE_METRICS, run_image_study
 
+    studies = {}
+    for name in matchers:
+        bar = progress("pairs")
+        advance = _advance(bar, f"{name} on {scene.id}")
+        studies[name] = run_image_study(scene, name, metrics or IMAGE_METRICS, progress=advance, **common)
+        bar.finish()
+    if form is options.Format.json:
+        print_json({"images": {name: json.loads(study.to_json()) for name, study in studies.items()}})
+    elif form is options.Format.csv:
+        import pandas as pd
+
+        frames = [study.to_pandas().assign(matcher=name) for name, study in studies.items()]
+        sys.stdout.write(str(pd.concat(frames).to_csv(index=False)))
+    else:
+        print_tables([_image_table(name, study) for name, study in studies.items()], form)
+    for place, study in enumerate(studies.values() if out is not None else (), 1):
+        assert out is not None
+        stem = "image-responses" if len(studies) == 1 else f"image-responses-{place}"
+        (out / f"{stem}.csv").write_text(study.to_csv(), encoding="utf-8")
+        for kind in ("png", "svg", "html"):
+            response_curves_data(study).save(out / f"{stem}.{kind}")
+    if out is not None:
+        say(f"tables and curves in {out}")
+
+
+def _image_table(name: str, study: Study) -> Table:
+    """The scores of a matcher on undamaged images and on images damaged at the reference strengths."""
+    from stereogauge.study.images import IMAGE_DAMAGES
+    from stereogauge.study.run import label
+
+    rows = [
+        [words("none"), words(""), *(number(study.curve(metric, study.damages[0])[0][1]) for metric in study.metrics)]
+    ]
+    for damage in study.damages:
+        kind = IMAGE_DAMAGES[damage]
+        steps = sorted({r.strength for r in study.responses if r.damage == damage})
+        shown = kind.reference if kind.reference in steps else steps[-1]
+        found = {label(r): r.value for r in study.responses if (r.damage, r.strength) == (damage, shown)}
+        rows.append([words(kind.name), words(f"{shown:g} {kind.unit}"), *(number(found[m]) for m in study.metrics)])
+    return table("images", f"{study.scene}: scores on damaged images", ("damage", "strength", *study.metrics), rows)
+
+
+def _advance(bar: Progress, what: str) -> Callable[[int, int], None]:
+    """What a study calls after each map."""
+
+    def advance(done: int, total: int) -> None:
+        if done == 1:
+            bar.start(total, 0)
+            bar.scene(what)
+        bar.advance(1, 0)
+
+    return advance
+
+
+def _steps(texts: list[str], called: Callable[[str], Damage | ImageDamage]) -> dict[str, list[float]]:
+    """The steps of damages by id, from DAMAGE=0.1,0.2."""
     steps = {}
     for text in texts:
         name, equals, values = text.partition("=")
         try:
-            steps[damage_called(name).id] = [float(value) for value in values.split(",")]
+            steps[called(name).id] = [float(value) for value in values.split(",")]
         except ValueError:
             equals = ""
         if not equals:
@@ -127,12 +203,20 @@ def _steps(texts: list[str]) -> dict[str, list[float]]:
     return steps
 
 
-def _print_damages(form: options.Format) -> None:
+def _print_damages(form: options.Format, *, images: bool = False) -> None:
     from stereogauge.study.damage import damages
+    from stereogauge.study.images import IMAGE_DAMAGES
 
+    declared = IMAGE_DAMAGES.values() if images else damages().values()
     rows = [
-        {"id": d.id, "strength": d.unit, "reference": d.reference, "metric": d.metric, "description": d.description}
-        for d in damages().values()
+        {
+            "id": d.id,
+            "strength": d.unit,
+            "reference": d.reference,
+            "metric": getattr(d, "metric", ""),
+            "description": d.description,
+        }
+        for d in declared
     ]
     if form is options.Format.json:
         print_json(rows)
@@ -144,8 +228,7 @@ def _print_damages(form: options.Format) -> None:
 
 def _print(study: Study, matrix: Sensitivity, form: options.Format) -> None:
     if form is options.Format.json:
-        document = {"study": json.loads(study.to_json()), "sensitivity": json.loads(matrix.to_json())}
-        sys.stdout.write(json.dumps(document, indent=1) + "\n")
+        print_json({"study": json.loads(study.to_json()), "sensitivity": json.loads(matrix.to_json())})
     elif form is options.Format.csv:
         sys.stdout.write(study.to_csv())
     elif form is options.Format.latex:
@@ -159,8 +242,6 @@ def _print(study: Study, matrix: Sensitivity, form: options.Format) -> None:
 
 def _table(study: Study, matrix: Sensitivity) -> Table:
     """For each metric, the damages that it reacts to most, and whether its own leads among the named ones."""
-    from stereogauge.tables.table import table, words
-
     rows = []
     named = matrix.named()
     own = {} if named is None else named.namesakes()

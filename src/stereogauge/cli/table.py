@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-import enum
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from stereogauge.cli import options, selected
 from stereogauge.cli.output import print_tables, say, upright, working
 from stereogauge.errors import StereogaugeError
+from stereogauge.figures.chart import check_format
+from stereogauge.protocol import Protocol
 from stereogauge.scores.scope import ONLY_SURE, Scope
+from stereogauge.tables.table import stacked
 
 if TYPE_CHECKING:
     from stereogauge.evaluation.error_density import ErrorDensity
-    from stereogauge.protocol import Protocol
     from stereogauge.scores.cube import ScoreCube
     from stereogauge.store import Store
 
 
-class By(enum.StrEnum):
-    """What a table stands for."""
-
-    all = "all"
-    scene = "scene"
-
-
 def command(
     store: selected.StoreAddress,
-    scope: Annotated[Scope, options.without("missing")],
+    scope: Annotated[Scope, options.without("missing", "proportions")],
     meta: Annotated[
-        bool,
-        typer.Option(
-            "--meta", help="Add the best of all maps at every pixel, which uses the truth, and their median as rows."
-        ),
+        bool, "Add the best of all maps at every pixel, which uses the truth, and their median as rows."
     ] = False,
-    by: Annotated[By, typer.Option(help="One table over all scenes, or one per scene.")] = By.all,
-    figure: Annotated[
-        Path | None, typer.Option(help="With --need sure: write error over density as .png, .svg or .pdf.")
-    ] = None,
+    by: Annotated[Literal["all", "scene"], "One table over all scenes, or one per scene."] = "all",
+    figure: Annotated[Path | None, "With --need sure: write error over density as .png, .svg or .pdf."] = None,
     form: options.OutputFormat = options.Format.table,
 ) -> None:
     """Print the scores of a store: one row per algorithm, one column per metric and region.
@@ -48,14 +35,10 @@ def command(
     Scenes are aggregated as the protocol says. A scene that an algorithm lacks is a gap, never averaged away.
     `--need sure` shows scores with their coverage, and compares at equal density: maps are cut by their own confidence.
     """
-    from stereogauge.protocol import Protocol
     from stereogauge.tables.score_table import coverage_table, density_table, score_table
-    from stereogauge.tables.table import stacked
 
     only_sure = scope.need == ONLY_SURE
     if figure is not None:
-        from stereogauge.figures.chart import check_format
-
         check_format(figure.suffix.lstrip(".").lower())
         if not only_sure:
             raise StereogaugeError("--figure draws error over density, which --need sure shows; add it.")
@@ -72,19 +55,19 @@ def command(
                 say(f"no comparison at equal density: {reason}")
         if meta:
             cube = _with_meta(opened, cube, read)
-    cube = cube.limited(scope.coverage, scope.least_support)
+    cube = cube.measured.limited(scope.coverage, scope.least_support)
     how = scope.aggregation or read.aggregation
-    parts = [cube] if by is By.all else [cube.take(scenes=[place]) for place in range(len(cube.scenes))]
+    parts = [cube] if by == "all" else [cube.take(scenes=[place]) for place in range(len(cube.scenes))]
     tables = [
-        score_table(part, how if by is By.all else "mean", read.scene_weights, any_density=only_sure) for part in parts
+        score_table(part, how if by == "all" else "mean", read.scene_weights, any_density=only_sure) for part in parts
     ]
     if only_sure:
         tables += [coverage_table(part) for part in parts]
-    if by is By.scene and form is options.Format.csv:
+    if by == "scene" and form is options.Format.csv:
         # One header, so that any program reads it.
         blocks = [tables[start : start + len(parts)] for start in range(0, len(tables), len(parts))]
         tables = [stacked(block, "scene", cube.scenes) for block in blocks]
-    elif by is By.scene:
+    elif by == "scene":
         tables = [
             replace(
                 table, name=f"{table.name}-{scene}", title=scene if table.name == "scores" else f"{scene}: coverage"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import enum
 import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -22,62 +21,36 @@ if TYPE_CHECKING:
 FAILURES_SHOWN = 5
 
 
-class Format(enum.StrEnum):
-    """How the result is written to standard output."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
-    toml = "toml"
-
-
 def command(
     matcher: Annotated[
-        str,
-        typer.Option(
-            "--matcher",
-            help="sgm, opencv-sgbm, 'cmd:./run {left} {right} {out} {smoothness}'; parameters after a colon are fixed.",
-        ),
+        str, "sgm, opencv-sgbm, 'cmd:./run {left} {right} {out} {smoothness}'; parameters after a colon are fixed."
     ],
     dataset: Annotated[
         str, typer.Option("--dataset", "-d", metavar="DATASET[:ROOT]", help="A dataset and the folder that holds it.")
     ],
-    profile: Annotated[
-        str | None, typer.Option(help="A shipped profile or a TOML file with weights; default: balanced.")
-    ] = None,
-    trials: Annotated[int, typer.Option(help="Parameter sets to try in each search.")] = 100,
+    profile: Annotated[str | None, "A shipped profile or a TOML file with weights; default: balanced."] = None,
+    trials: Annotated[int, "Parameter sets to try in each search."] = 100,
     objective: Annotated[
-        list[str] | None,
-        typer.Option(help="A metric or profile to make better, e.g. f-por; repeat it to trade several off."),
+        list[str] | None, "A metric or profile to make better, e.g. f-por; repeat it to trade several off."
     ] = None,
     sampler: Annotated[
-        str | None, typer.Option(help="tpe, nsga2, random, grid or sweep; default: tpe, nsga2 for several objectives.")
+        str | None, "tpe, nsga2, random, grid or sweep; default: tpe, nsga2 for several objectives."
     ] = None,
-    folds: Annotated[
-        int | None, typer.Option(help="Searches that each hold some scenes out; 0 for none. Default: 3.")
-    ] = None,
-    space: Annotated[Path | None, typer.Option(help="TOML file with the parameters to search.")] = None,
+    folds: Annotated[int | None, "Searches that each hold some scenes out; 0 for none. Default: 3."] = None,
+    space: Annotated[Path | None, "TOML file with the parameters to search."] = None,
     scenes: options.Scenes = None,
-    protocol: Annotated[
-        str | None, typer.Option("--protocol", "-p", help="A preset or a TOML file. Default: hci, with gaps filled.")
-    ] = None,
-    override: Annotated[list[str] | None, typer.Option("--set", help="Change one choice of the protocol.")] = None,
+    protocol: Annotated[str | None, "A preset or a TOML file. Default: hci, with gaps filled."] = None,
+    override: Annotated[list[str] | None, "Change one choice of the protocol."] = None,
     ndisp: options.SearchRange = None,
-    store: Annotated[
-        str, typer.Option("--store", "-s", help="SQLite file or postgresql+psycopg://user@host/name.")
-    ] = "stereogauge.sqlite",
-    name: Annotated[str | None, typer.Option(help="Name of the study; default: made from the request.")] = None,
+    store: Annotated[str, "SQLite file or postgresql+psycopg://user@host/name."] = "stereogauge.sqlite",
+    name: Annotated[str | None, "Name of the study; default: made from the request."] = None,
     jobs: options.Jobs = None,
-    cluster: Annotated[
-        str | None, typer.Option(help="A Dask scheduler, tcp://host:8786; 'auto' takes Dask's configuration.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed and number of jobs give the same result.")] = 0,
-    time_limit: Annotated[float | None, typer.Option(help="Seconds for one trial; a longer one has failed.")] = None,
+    cluster: Annotated[str | None, "A Dask scheduler, tcp://host:8786; 'auto' takes Dask's configuration."] = None,
+    seed: Annotated[int, "The same seed and number of jobs give the same result."] = 0,
+    time_limit: Annotated[float | None, "Seconds for one trial; a longer one has failed."] = None,
     prune: Annotated[bool, typer.Option(help="End trials that lose on the first scenes.")] = True,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder for best.toml, trials.csv, result.json and figures.")
-    ] = None,
-    form: Annotated[Format, typer.Option("--format", "-f", help="How to print the result.")] = Format.table,
+    out: Annotated[Path | None, "Folder for best.toml, trials.csv, result.json and figures."] = None,
+    form: Annotated[Literal["table", "json", "csv", "toml"], "How to print the result."] = "table",
 ) -> None:
     """Search matcher parameters for an application profile.
 
@@ -92,6 +65,7 @@ def command(
         if problem.name != "optuna":
             raise
         raise MissingDependency("optuna", "tune", "Tuning") from None
+    chosen = options.chosen_protocol(protocol or tuning_protocol(), override)
     prepared = prepare(
         matcher,
         options.chosen_scenes(dataset, options.listed(scenes)),
@@ -101,7 +75,7 @@ def command(
         sampler=sampler,
         folds=folds,
         space=space,
-        protocol=options.chosen_protocol(protocol or tuning_protocol(), override),
+        protocol=chosen,
         seed=seed,
         prune=prune,
         time_limit=time_limit,
@@ -123,6 +97,7 @@ def command(
     finally:
         executor.shutdown(wait=True, cancel_futures=not finished)
     _print(result, form)
+    say(f"protocol {chosen.name} {chosen.hash}, scoring {chosen.scoring_hash}")
     if out is not None:
         from stereogauge.tuning.figures import write_result
 
@@ -138,19 +113,19 @@ def _announce(prepared: Prepared) -> None:
     say(f"{prepared.planned} trials on {len(definition.scenes)} scenes{held}; searched: {names}")
 
 
-def _print(result: TuningResult, form: Format) -> None:
-    if form is Format.json:
+def _print(result: TuningResult, form: str) -> None:
+    if form == "json":
         sys.stdout.write(result.to_json() + "\n")
-    elif form is Format.csv:
+    elif form == "csv":
         sys.stdout.write(str(result.to_pandas().to_csv(index=False)))
-    elif form is Format.toml:
+    elif form == "toml":
         sys.stdout.write(result.to_toml())
     else:
         _print_table(result)
 
 
 def _print_table(result: TuningResult) -> None:
-    from stereogauge.tuning.tables import gain_table, gain_words, parameter_table, state_words
+    from stereogauge.tuning.result import gain_table, gain_words, parameter_table, state_words
 
     print_tables([gain_table(result)], boxed=False)
     sys.stdout.write("\n")

@@ -5,8 +5,6 @@ computed.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,12 +12,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.options import Listing, ListingFormat
-from stereogauge.cli.output import console, print_json, print_tables, say
+from stereogauge.cli.options import ListingFormat
+from stereogauge.cli.output import print_findings, print_json, say, step_bar
+from stereogauge.errors import DatasetError
 
 if TYPE_CHECKING:
-    from stereogauge.datasets.validation import Progress, Validation
-    from stereogauge.io.disparity import FileReport
+    from stereogauge.datasets.validation import Validation
+    from stereogauge.io.inspection import FileReport
     from stereogauge.model import Dataset
 
 FOUND = 1
@@ -29,13 +28,13 @@ def command(
     path: Annotated[
         str, typer.Argument(metavar="PATH", help="A disparity map, a folder of results, or a .zip of one; also s3://…")
     ],
-    files: Annotated[options.Files, options.without("gt_encoding", "gt_scale", "resize")],
+    files: Annotated[options.Files, options.without("gt_encoding", "gt_scale", "gt_unknown", "resize")],
     dataset: Annotated[
         str | None,
         typer.Option("--dataset", "-d", help="What the results are for: NAME, NAME:ROOT or NAME:VARIANT:ROOT."),
     ] = None,
     scene: Annotated[str | None, typer.Option(help="The scene that a single map is of.")] = None,
-    form: ListingFormat = Listing.table,
+    form: ListingFormat = "table",
 ) -> None:
     """Check a map, a results folder or a zip: missing scenes, wrong sizes, signs, scales, swapped views, damaged files.
 
@@ -43,7 +42,6 @@ def command(
     """
     from stereogauge.datasets import validation
     from stereogauge.datasets.declaration import open_dataset
-    from stereogauge.errors import DatasetError
     from stereogauge.io.remote_path import place
 
     given = place(path)
@@ -59,11 +57,15 @@ def command(
     elif single:
         result = _single_map(given, open_dataset(dataset or ""), scene, files)
     else:
-        with _progress() as progress:
+        with step_bar() as show:
+
+            def progress(done: int, total: int, what: str) -> None:
+                show(what, done, total)
+
             if dataset is None:
                 result = validation.validate_files(given, offset=offset or 0.0, progress=progress, **decoding)
             else:
-                reading = {**files.decoding, "manifest": files.manifest}
+                reading = files.reading
                 result = validation.validate_results(given, open_dataset(dataset), progress=progress, **reading)
     _print(result, form, seen)
     raise typer.Exit(0 if result.ok else FOUND)
@@ -75,7 +77,6 @@ def _single_map(path: Path, data: Dataset, scene: str | None, files: options.Fil
     from stereogauge.datasets.results.find import map_file
     from stereogauge.datasets.results.manifest import ResultDecoding
     from stereogauge.datasets.validation import Validation, check_map
-    from stereogauge.errors import DatasetError
 
     chosen = scene or scene_names(data.ids).get(map_name(path)[0].lower())
     if chosen is None:
@@ -85,35 +86,19 @@ def _single_map(path: Path, data: Dataset, scene: str | None, files: options.Fil
     return Validation(str(path), data.name, (), 1, tuple(check_map(file, data[chosen])))
 
 
-def _print(result: Validation, form: Listing, seen: FileReport | None = None) -> None:
-    if form is Listing.json:
+def _print(result: Validation, form: str, seen: FileReport | None = None) -> None:
+    if form == "json":
         print_json(result.to_dict() | ({} if seen is None else {"report": asdict(seen)}))
         return
     if seen is not None:
+        from stereogauge.io.encodings import ENCODINGS
+
+        # What counts as a value, and whether 0 does, is a question of the encoding.
+        meaning = f"{seen.encoding} ({ENCODINGS[seen.encoding].description})"
         size = f"{seen.width} × {seen.height} pixels, {seen.valid_share:.1%} of them with a value"
         spread = "" if seen.minimum is None else f", {seen.minimum:.4g} … {seen.maximum:.4g} px"
-        sys.stdout.write(f"{seen.name}: {seen.encoding}, {size}{spread}\n")
-    if result.findings:
-        from stereogauge.datasets.validation import as_rows
-        from stereogauge.tables.table import table, words
-
-        shown = ("algorithm", "scene", "finding", "what")
-        print_tables([table("findings", "", shown, [[words(row[key]) for key in shown] for row in as_rows(result)])])
+        sys.stdout.write(f"{seen.name}: {meaning}, {size}{spread}\n")
+    print_findings("algorithm", [(finding.algorithm, finding) for finding in result.findings])
     problems = sum(finding.severity == "problem" for finding in result.findings)
     algorithms = f" of {len(result.algorithms)} algorithm(s)" if result.algorithms else ""
     say(f"{result.maps} map(s){algorithms} checked: " + (f"{problems} problem(s)." if problems else "nothing to fix."))
-
-
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    """A bar with the time left on a terminal, nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda done, total, what: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
-
-    columns = (BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
-    with Bars(*columns, console=console(errors=True), transient=True) as bars:
-        task = bars.add_task("", total=None)
-        yield lambda done, total, what: bars.update(task, completed=done, total=total, description=what)

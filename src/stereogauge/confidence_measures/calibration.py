@@ -54,16 +54,6 @@ class Reliability:
         return {f"ece{end}": self.ece, f"nll{end}": self.nll, **covered}
 
 
-def interval_coverage(
-    sigma: NDArray[Any], error: NDArray[Any], level: float, distribution: Distribution = "gaussian"
-) -> float:
-    """Share of pixels whose error lies within the central interval that should hold `level` of them.
-
-    Gaussian: |e| ≤ σ·√2·erf⁻¹(level); Laplace with scale b = σ/√2: |e| ≤ −b·log(1 − level).
-    """
-    return float(np.mean(_probability(sigma, error, distribution) <= level))
-
-
 def calibrate_sigma(
     sigma: NDArray[Any],
     disparity: NDArray[Any],

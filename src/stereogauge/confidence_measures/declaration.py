@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError, unknown_name
-from stereogauge.registry import collect
+from stereogauge.registry import Registry
 
 if TYPE_CHECKING:
     from stereogauge.confidence_measures.evidence import Evidence
@@ -66,21 +66,17 @@ def measure(
     formula: str,
     source: str,
     *,
-    literal: Printed | None = None,
-    symbol: str = "",
     needs: Iterable[str] = ("costs",),
-    scale: Scale | None = None,
+    **options: Any,
 ) -> Callable[[Compute], ConfidenceMeasure]:
     """Declare the decorated function as a confidence measure; `ConfidenceMeasure` explains the arguments."""
-    return lambda function: ConfidenceMeasure(
-        id, name, formula, source, function, literal, symbol, frozenset(needs), scale
-    )
+    return lambda function: ConfidenceMeasure(id, name, formula, source, function, needs=frozenset(needs), **options)
 
 
 @functools.cache
 def confidence_measures() -> Mapping[str, ConfidenceMeasure]:
     """Every measure by id: ours, then those of installed packages."""
-    return collect("confidence measure", ConfidenceMeasure, "stereogauge.confidence_measures", ENTRY_POINTS)
+    return Registry("confidence measure", ConfidenceMeasure, "stereogauge.confidence_measures", ENTRY_POINTS)
 
 
 def confidence_measure(name: str) -> ConfidenceMeasure:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.confidence_measures.paper import PAPER
 from stereogauge.confidence_measures.sparsification import SparsificationCurve, is_bad, pooled, sparsify
 from stereogauge.errors import NotApplicable
 from stereogauge.model import DisparityMap, Mask
@@ -26,22 +25,22 @@ class CombinationBound:
 
     def at(self, density: float) -> float:
         """s(φ): bad pixels with Γᵢ ≤ γᵢ(φ) for every i, γᵢ(φ) the value of Γᵢ that keeps a share φ of all pixels."""
-        return float(np.searchsorted(self.bad_entries, self._count(density), side="right"))
+        return float(self.counts(density))
 
     def density_at(self, density: float) -> float:
         """The share of pixels that all measures keep at φ."""
-        return float(np.searchsorted(self.entries, self._count(density), side="right")) / self.pixels
+        return float(self.densities(density))
 
-    def counts(self, densities: NDArray[np.float64]) -> NDArray[np.float64]:
+    def counts(self, densities: Any) -> NDArray[np.float64]:
         """s at several densities."""
-        return np.array([self.at(float(density)) for density in densities])
+        return np.searchsorted(self.bad_entries, self._kept(densities), side="right").astype(np.float64)
 
-    def densities(self, densities: NDArray[np.float64]) -> NDArray[np.float64]:
+    def densities(self, densities: Any) -> NDArray[np.float64]:
         """The bound's own density at several φ."""
-        return np.array([self.density_at(float(density)) for density in densities])
+        return np.searchsorted(self.entries, self._kept(densities), side="right") / self.pixels
 
-    def _count(self, density: float) -> int:
-        return int(np.ceil(density * self.pixels - 1e-9))
+    def _kept(self, densities: Any) -> NDArray[np.int64]:
+        return np.ceil(np.asarray(densities) * self.pixels - 1e-9).astype(np.int64)
 
 
 def combination_bound(
@@ -61,6 +60,15 @@ def combination_bound(
         ordered = np.sort(inside)
         entries = np.maximum(entries, np.searchsorted(ordered, inside, side="left") + 1)
     return CombinationBound(np.sort(entries), np.sort(entries[bad[domain]]), pixels)
+
+
+Named = TypeVar("Named")
+COMBINATIONS = ("product", "learned", "oracle")
+
+
+def single_maps(maps: Mapping[str, Named]) -> dict[str, Named]:
+    """The maps that neither combine others nor see the ground truth: what s(φ), the bound of combining, is over."""
+    return {name: values for name, values in maps.items() if name.partition("@")[0] not in COMBINATIONS}
 
 
 POOLED = "(pooled)"
@@ -86,7 +94,7 @@ FIGURES = attrgetter(
 
 @dataclass(frozen=True, eq=False)
 class SceneCurves:
-    """The curves of one scene by measure, and the bound for combining the paper's five where all of them are there."""
+    """The curves of one scene by measure, and the bound for combining them where there are several."""
 
     scene: str
     curves: Mapping[str, SparsificationCurve]
@@ -105,10 +113,11 @@ def evaluate_maps(
     """Sparsify by each of the maps; all of them lower = more confident. Missing estimates are bad."""
     curves = {name: sparsify(values, disparity, gt, threshold, mask) for name, values in maps.items()}
     bound = None
-    if set(PAPER) <= set(maps):
+    single = single_maps(maps)
+    if len(single) > 1:
         domain = np.isfinite(gt) if mask is None else np.isfinite(gt) & mask
         bad = is_bad(disparity, gt, threshold)
-        bound = combination_bound({name: maps[name] for name in PAPER}, bad, domain)
+        bound = combination_bound(single, bad, domain)
     return SceneCurves(scene, curves, bound)
 
 
@@ -121,16 +130,20 @@ def pooled_curves(scenes: Sequence[SceneCurves]) -> SceneCurves:
 def rows(scenes: Sequence[SceneCurves]) -> list[dict[str, Any]]:
     """One row a scene and measure, then the pooled ones where there are several scenes; see `COLUMNS`."""
     several = [*scenes, pooled_curves(scenes)] if len(scenes) > 1 else list(scenes)
-    return [_row(scene.scene, name, curve) for scene in several for name, curve in scene.curves.items()]
+    return [
+        dict(zip(COLUMNS, (scene.scene, name, *FIGURES(curve)), strict=True))
+        for scene in several
+        for name, curve in scene.curves.items()
+    ]
 
 
-def curve_rows(scenes: Sequence[SceneCurves], steps: int = 100) -> list[dict[str, Any]]:
-    """The curves themselves at equal steps of density: bad pixels left and their rate, by scene and measure.
+def curve_rows(scenes: Sequence[SceneCurves]) -> list[dict[str, Any]]:
+    """The curves themselves at steps of 1 % density: bad pixels left and their rate, by scene and measure.
 
     `(oracle)` and `(random)` frame the measures. `(bound)` is s(φ); its rate is that of the pixels that it keeps, and
     `kept_density` their share.
     """
-    densities = np.arange(steps + 1) / steps
+    densities = np.arange(101) / 100
     found = []
     for scene in scenes:
         first = next(iter(scene.curves.values()))
@@ -147,7 +160,3 @@ def _points(scene: str, measure: str, *columns: NDArray[np.float64]) -> list[dic
     names = ("density", "kept_density", "bad", "rate")
     rows = np.column_stack(columns).tolist()
     return [{"scene": scene, "measure": measure, **dict(zip(names, row, strict=True))} for row in rows]
-
-
-def _row(scene: str, measure: str, curve: SparsificationCurve) -> dict[str, Any]:
-    return dict(zip(COLUMNS, (scene, measure, *FIGURES(curve)), strict=True))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import NotApplicable, SizeError, StereogaugeError
-from stereogauge.kernels.cost_summary import CostSummary, Scales, flat_costs, summary_rows
+from stereogauge.kernels.cost_summary import CostSummary, RowSummary, Scales, flat_costs
 from stereogauge.kernels.left_right import left_right_differences
 from stereogauge.kernels.threads import in_threads
 from stereogauge.matching.result import MatchResult
@@ -155,6 +155,6 @@ def summarise(costs: NDArray[np.uint16], winners: NDArray[np.uint16], scales: Sc
     summary = CostSummary.empty(height, width)
     count = min(height, threads or os.cpu_count() or 1)
     bounds = [height * part // count for part in range(count + 1)]
-    of = (flat, 0, padded, ndisp, np.ascontiguousarray(winners, np.uint16), scales, summary)
-    in_threads([functools.partial(summary_rows, *of, *rows) for rows in itertools.pairwise(bounds)], count)
+    of = (flat, padded, ndisp, np.ascontiguousarray(winners, np.uint16), scales, summary)
+    in_threads([functools.partial(RowSummary(*of).fill, *rows) for rows in itertools.pairwise(bounds)], count)
     return summary

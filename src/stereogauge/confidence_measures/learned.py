@@ -62,6 +62,28 @@ class Trees:
         table = np.stack([each.reshape(-1) for each in maps], axis=1)
         return tree_scores(table, self.baseline, *(getattr(self, name) for name in ARRAYS)).reshape(shape)
 
+    @property
+    def origin(self) -> str:
+        """The data that the model was trained with, in words."""
+        named = [name for name in self.facts.get("datasets", ()) if name]
+        scenes = len(self.facts.get("scenes", ()))
+        words = f"{scenes} scene{'s' * (scenes != 1)} of {' and '.join(named) or 'an unnamed dataset'}"
+        return words if self.bad_above is None else f"{words}, bad above {self.bad_above:g} px"
+
+    @property
+    def bad_above(self) -> float | None:
+        """The error in px above which a pixel was bad in training; None where the model does not say."""
+        return self.facts.get("bad_above")
+
+    def suits(self, dataset: str) -> bool:
+        """Whether the model was trained with scenes of this dataset, in any variant of it."""
+        family = dataset.partition(":")[0]
+        return any(name.partition(":")[0] == family for name in self.facts.get("datasets", ()) if name)
+
+    def saw(self, dataset: str, scene: str) -> bool:
+        """Whether the model was trained with this scene, so that its scores there are no test."""
+        return self.suits(dataset) and scene in self.facts.get("scenes", ())
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write an .npz of plain arrays with the feature list."""
         header = {
@@ -138,6 +160,7 @@ class Example:
     bad: Mask
     domain: Mask
     group: str = ""
+    dataset: str = ""
 
 
 def train(
@@ -170,7 +193,12 @@ def train(
     )
     largest = np.finfo(np.float32).max  # scikit-learn takes NaN as missing and refuses infinities
     classifier.fit(np.clip(table, -largest, largest), label, sample_weight=weight * len(weight) / weight.sum())
-    facts = {"scenes": [example.scene for example in examples], "pixels": len(label), "trees": trees}
+    facts = {
+        "scenes": [example.scene for example in examples],
+        "datasets": sorted({example.dataset for example in examples}),
+        "pixels": len(label),
+        "trees": trees,
+    }
     return _exported(classifier, tuple(features), facts)
 
 

@@ -9,7 +9,7 @@ Entropy and product are then in float64: in float32 the entropies of all clear w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -196,9 +196,14 @@ EPSILONS = (
 )
 def product(evidence: Evidence) -> NDArray[np.float32]:
     """The logarithm of Γ0·Γ1·Γ2·Γ3·Γ4, each kept above zero: as printed, one zero factor hides the others."""
-    total = np.zeros(evidence.disparity.shape, np.float32)
-    for part, epsilon in EPSILONS:
-        factor = evidence.measured(part) + np.float32(epsilon)
+    return log_product([evidence.measured(part) for part, _ in EPSILONS])
+
+
+def log_product(factors: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Σ log(Γᵢ + εᵢ) of Γ0 … Γ4, in any reading of them."""
+    total = np.zeros(factors[0].shape, np.result_type(*factors))
+    for values, (_, epsilon) in zip(factors, EPSILONS, strict=True):
+        factor = values + np.float32(epsilon)
         total += np.log(factor, out=factor)
     return total
 

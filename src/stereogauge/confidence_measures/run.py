@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,34 +15,33 @@ from stereogauge.confidence_measures.calibration import (
     calibrate_probability,
     calibrate_sigma,
 )
-from stereogauge.confidence_measures.error_curves import areas
 from stereogauge.confidence_measures.evaluation import SceneCurves, evaluate_maps
 from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.confidence_measures.learned import FEATURES, Example, Trees, cross_validated, learning_folds, train
 from stereogauge.confidence_measures.measures import confidence, right_map_hint
 from stereogauge.confidence_measures.paper import PAPER
-from stereogauge.confidence_measures.sparsification import ErrorKind, is_bad
+from stereogauge.confidence_measures.sparsification import ErrorKind, areas, is_bad
+from stereogauge.datasets.declaration import search_range
+from stereogauge.datasets.places import independent_units, truth_hash
 from stereogauge.errors import NotApplicable
 from stereogauge.masks.scene_regions import regions
 from stereogauge.matching.postprocess import OCCLUDED, left_right_check
 from stereogauge.matching.result import MatchResult
 from stereogauge.matching.run import match
 from stereogauge.model import Calibration, DisparityMap, Mask, Scene, as_disparity
+from stereogauge.tags import Tags
 
 
-def evaluation_domain(result: MatchResult, gt: NDArray[Any], *, occluded: bool = False) -> Mask:
+def evaluation_domain(result: MatchResult, gt: NDArray[Any]) -> Mask:
     """Known ground truth; x ≥ ndisp + r, so that costs exist for every disparity; r pixels inside the border.
 
     Not occluded.
 
     r is the radius of the matching window. Occluded is what the matcher's own left-right check says (|D − D_r| > 1
-    and no match elsewhere on the epipolar line, before post-processing); mismatched pixels stay. `occluded=True` leaves
-    occluded pixels in, for matchers without a right map.
+    and no match elsewhere on the epipolar line, before post-processing); mismatched pixels stay.
     """
     truth = as_disparity(gt, "ground truth")
     domain = np.isfinite(truth) & inner_pixels(truth.shape, result.ndisp, result.window_radius)
-    if occluded:
-        return domain
     if result.right_disparity is None:
         raise NotApplicable(
             f"The domain haeusler-klette leaves out what {result.matcher} finds occluded, and it gave no right map; "
@@ -73,8 +70,8 @@ class ConfidenceChoices:
     """All that the numbers depend on.
 
     `domain` is "haeusler-klette" (see `evaluation_domain`; of ground truth with an occlusion mask only visible
-    pixels) or the name of a region. `ndisp` None takes the scene's own, or else the largest true disparity; `sigma` and
-    `temperature` None take P2 of the matcher.
+    pixels) or the name of a region. `ndisp` None takes the scene's or its dataset's own, or else the largest true
+    disparity; `sigma` and `temperature` None take P2 of the matcher.
     """
 
     matcher: str = "sgm"
@@ -93,8 +90,8 @@ class ConfidenceChoices:
 class SceneRun:
     """One scene: the matcher's result, the pixels that count, the maps, and features for learning on request.
 
-    `region` names these pixels. `meant` are the sources of maps that are standard deviations or probabilities. Runs
-    of one `group` show the same place, and are never divided between training and test.
+    `region` names these pixels. `meant` are the sources of maps that are standard deviations or probabilities.
+    `truth` is the hash of the scene's whole ground truth.
     """
 
     scene: str
@@ -107,7 +104,9 @@ class SceneRun:
     calibration: Calibration | None = None
     region: str = ""
     meant: Mapping[str, ConfidenceSource] = field(default_factory=dict)
-    group: str = ""
+    dataset: str = ""
+    truth: str = ""
+    tags: Tags = field(default_factory=dict)
 
     def curves(self) -> SceneCurves:
         """Sparsification by every map."""
@@ -123,8 +122,15 @@ class SceneRun:
         }
 
     def reliabilities(self) -> dict[str, list[Reliability]]:
-        """Calibration of the maps that are standard deviations (Gaussian, Laplace) or probabilities, by name."""
+        """Calibration of the maps that are standard deviations (Gaussian, Laplace) or probabilities, by name.
+
+        The learned combination is one: the probability of a bad pixel.
+        """
         found: dict[str, list[Reliability]] = {}
+        if LEARNED in self.maps and LEARNED not in self.meant:
+            good = 1 - self.maps[LEARNED]
+            maps = (good, self.result.raw, self.gt, self.domain)
+            found[LEARNED] = [calibrate_probability(*maps, threshold=self.threshold)]
         for name, source in self.meant.items():
             maps = (source.values(), self.result.raw, self.gt, self.domain)
             if source.kind == "sigma":
@@ -133,35 +139,15 @@ class SceneRun:
                 found[name] = [calibrate_probability(*maps, threshold=self.threshold)]
         return found
 
-    def example(self) -> Example:
-        """What the learned combination sees of the scene."""
-        bad = is_bad(self.result.raw, self.gt, self.threshold)
-        return Example(self.scene, self.features, bad, self.domain, self.group)
-
-    def with_map(self, name: str, values: NDArray[np.float32]) -> SceneRun:
-        """The same with one map more."""
-        return replace(self, maps={**self.maps, name: values})
-
     def without_costs(self) -> SceneRun:
         """The same without the matcher's volume, which many scenes together could not keep."""
         return replace(self, result=replace(self.result, costs=None, summary=None))
 
 
-def search_range(scene: Scene, wanted: int | None = None) -> int:
-    """The number of disparities to search: as wanted, the scene's own, or one more than its largest true disparity."""
-    if wanted is not None:
-        return wanted
-    if scene.calibration.ndisp is not None:
-        return scene.calibration.ndisp
-    known = scene.gt[np.isfinite(scene.gt)]
-    if not known.size:
-        raise NotApplicable(f"The ground truth of scene {scene.id!r} holds no value.")
-    return max(1, math.ceil(float(known.max())) + 1)
-
-
 def run_scene(scene: Scene, choices: ConfidenceChoices, *, with_features: bool = False) -> SceneRun:
     """Match the pair, compute the maps, and find the pixels that count."""
-    result = match(scene.left, scene.right, choices.matcher, search_range(scene, choices.ndisp), **choices.parameters)
+    ndisp = search_range(scene, choices.ndisp, by_truth=True)
+    result = match(scene.left, scene.right, choices.matcher, ndisp, **choices.parameters)
     maps = confidence(
         result,
         choices.measures,
@@ -188,16 +174,10 @@ def run_scene(scene: Scene, choices: ConfidenceChoices, *, with_features: bool =
         threshold=choices.threshold,
         calibration=scene.calibration,
         region=choices.domain,
-        group=scene_group(scene),
+        dataset=scene.dataset,
+        truth=truth_hash(scene.gt),
+        tags=scene.tags,
     )
-
-
-def scene_group(scene: Scene) -> str:
-    """What pairs of one place have in common: the tag `place` where it is given, else the ground truth.
-
-    Middlebury's PianoL is Piano under other light: what is learned from one has seen the other.
-    """
-    return " ".join(scene.tags.get("place", ())) or hashlib.sha256(scene.gt.tobytes()).hexdigest()
 
 
 def domain_of(scene: Scene, result: MatchResult, domain: str) -> tuple[DisparityMap, Mask]:
@@ -210,17 +190,34 @@ def domain_of(scene: Scene, result: MatchResult, domain: str) -> tuple[Disparity
     return truth, evaluation_domain(result, truth)
 
 
+def examples(runs: Sequence[SceneRun]) -> list[Example]:
+    """What the learned combination sees of scenes; those of one place are one group."""
+    units = independent_units(
+        [run.scene for run in runs],
+        [run.truth for run in runs],
+        [run.tags for run in runs],
+        [run.dataset for run in runs],
+    )
+    return [
+        Example(
+            run.scene, run.features, is_bad(run.result.raw, run.gt, run.threshold), run.domain, str(unit), run.dataset
+        )
+        for run, unit in zip(runs, units, strict=True)
+    ]
+
+
 def with_learned(runs: Sequence[SceneRun]) -> list[SceneRun]:
     """Each run with the map of a combination that was trained on scenes of other places."""
-    maps = cross_validated([run.example() for run in runs])
-    return [run.with_map(LEARNED, maps[run.scene]) for run in runs]
+    maps = cross_validated(examples(runs))
+    return [replace(run, maps={**run.maps, LEARNED: maps[run.scene]}) for run in runs]
 
 
 def held_out_together(runs: Sequence[SceneRun]) -> list[list[str]]:
     """The scenes of each fold of `with_learned`."""
-    return [[runs[place].scene for place in fold] for fold in learning_folds([run.example() for run in runs])]
+    return [[runs[place].scene for place in fold] for fold in learning_folds(examples(runs))]
 
 
 def trained(runs: Sequence[SceneRun]) -> Trees:
     """A combination trained on all the runs."""
-    return train([run.example() for run in runs])
+    model = train(examples(runs))
+    return replace(model, facts={**model.facts, "bad_above": runs[0].threshold})

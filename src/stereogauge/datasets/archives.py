@@ -32,7 +32,7 @@ _LOCATOR, _LOCATOR_SIZE = b"PK\x06\x07", 20
 _END64, _END64_SIZE = b"PK\x06\x06", 56
 BYTES_PER_ENTRY = 600
 """An upper bound for the mean size of an entry in a zip's directory: a sensible name and a few dates."""
-_BROKEN = (
+BROKEN = (
     zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, lzma.LZMAError, zlib.error, struct.error, EOFError,
     NotImplementedError, ValueError, RuntimeError, IndexError, OverflowError,
 )  # fmt: skip
@@ -58,7 +58,7 @@ class _Entry:
     open: Callable[[], IO[bytes]]
 
 
-def safe_name(name: str, archive: Path) -> str:
+def safe_name(name: str, archive: Path | str) -> str:
     """`name` with forward slashes, or an error when it would leave the folder it is unpacked into."""
     posix = name.replace("\\", "/")
     path = PurePosixPath(posix)
@@ -89,7 +89,7 @@ def member_names(archive: Path, limits: Limits | None = None) -> list[str]:
             return [entry.name for entry in _checked(found, archive, limits or Limits())]
     except MemoryError:
         raise DatasetError(f"{archive} is refused: its directory does not fit into memory.") from None
-    except _BROKEN as error:
+    except BROKEN as error:
         raise FileError(f"{archive} is damaged or not a zip or tar file: {error}.") from None
 
 
@@ -98,22 +98,20 @@ def _write_all(archive: Path, folder: Path, limits: Limits, progress: Callable[[
         with _entries(archive, limits) as found:
             entries = list(_checked(found, archive, limits))
             total, done = sum(entry.size for entry in entries), 0
-            _check_space(archive, folder, total)
+            free = shutil.disk_usage(folder).free
+            if total > free:
+                raise DatasetError(
+                    f"{archive} unpacks to {total:,} bytes, but only {free:,} are free in {folder.parent}."
+                )
             for entry in entries:
                 for written in _write(entry, folder / entry.name, archive):
                     done += written
                     progress(done, total)
             return [entry.name for entry in entries]
-    except _BROKEN as error:
+    except BROKEN as error:
         raise FileError(f"{archive} is damaged or not a zip or tar file: {error}.") from None
     except OSError as error:
         raise FileError(f"{archive} cannot be unpacked: {error.strerror or error}.") from error
-
-
-def _check_space(archive: Path, folder: Path, total: int) -> None:
-    free = shutil.disk_usage(folder).free
-    if total > free:
-        raise DatasetError(f"{archive} unpacks to {total:,} bytes, but only {free:,} are free in {folder.parent}.")
 
 
 def _checked(entries: Iterator[_Entry], archive: Path, limits: Limits) -> Iterator[_Entry]:
@@ -157,11 +155,6 @@ def _move(source: Path, target: Path) -> Path:
     return target
 
 
-def is_zip(archive: Path) -> bool:
-    """Whether the file ends as a zip does."""
-    return zipfile.is_zipfile(archive)
-
-
 def _check_directory(archive: Path, limits: Limits) -> None:
     """Refuse a directory larger than the allowed entries need, before zipfile reads all of it into memory.
 
@@ -200,13 +193,19 @@ def _larger_record(file: IO[bytes], place: int, size: int) -> tuple[int, int] | 
 
 @contextmanager
 def _entries(archive: Path, limits: Limits) -> Iterator[Iterator[_Entry]]:
-    if is_zip(archive):
+    if zipfile.is_zipfile(archive):
         _check_directory(archive, limits)
         with zipfile.ZipFile(archive) as opened:
             yield _zip_entries(opened, archive)
         return
     with tarfile.open(archive) as opened_tar:
         yield _tar_entries(opened_tar, archive)
+
+
+def _not_plain(archive: Path, name: str) -> DatasetError:
+    return DatasetError(
+        f"{archive} is refused: its entry {name[:80]!r} is a link or device, only plain files are unpacked."
+    )
 
 
 def _zip_entries(opened: zipfile.ZipFile, archive: Path) -> Iterator[_Entry]:
@@ -216,12 +215,11 @@ def _zip_entries(opened: zipfile.ZipFile, archive: Path) -> Iterator[_Entry]:
             safe_name(info.filename, archive)
             continue
         if kind not in (0, stat.S_IFREG):
-            raise DatasetError(
-                f"{archive} is refused: its entry {info.filename[:80]!r} is a link or device, only plain files "
-                f"are unpacked."
-            )
+            raise _not_plain(archive, info.filename)
         if info.flag_bits & 0x1:
             raise DatasetError(f"{archive} is refused: its entry {info.filename[:80]!r} is encrypted.")
+        if not 0 <= info.header_offset < opened.start_dir:
+            raise zipfile.BadZipFile(f"the directory places {info.filename[:80]!r} outside of the file")
         yield _Entry(info.filename, info.file_size, functools.partial(opened.open, info))
 
 
@@ -230,10 +228,7 @@ def _tar_entries(opened: tarfile.TarFile, archive: Path) -> Iterator[_Entry]:
         if member.isdir():
             continue
         if not member.isreg():
-            raise DatasetError(
-                f"{archive} is refused: its entry {member.name[:80]!r} is a link or device, only plain files are "
-                f"unpacked."
-            )
+            raise _not_plain(archive, member.name)
         yield _Entry(member.name, member.size, functools.partial(_tar_file, opened, member))
     _check_end(opened)
 

@@ -1,21 +1,68 @@
-"""Calibration files: Middlebury's `calib.txt` (also ETH3D's) and KITTI's projection matrices."""
+"""Calibration files in the forms that people have, recognised by their content.
+
+Middlebury's `calib.txt` (also ETH3D's), KITTI's projection matrices, OpenCV's YAML, XML and JSON (`cv2.FileStorage`),
+ROS `camera_info`, Kalibr's camchain, and JSON or YAML with plain numbers. Rectified cameras share f; the left one is
+the reference, and P_right[0, 3] = −f·B.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
-from stereogauge.errors import FileError, StereogaugeError
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.errors import FileError, MissingDependency, StereogaugeError, one_line
 from stereogauge.loading import Declaration, convert, entry, entry_types, number
 from stereogauge.model import Calibration
 
 LARGEST_FILE = 65_536
-_MILLIMETRE = 1e-3
+MILLIMETRE = 1e-3
+OFFSET_ERROR = 1.0
+"""Pixels by which doffs may differ from the difference of the principal points."""
+EXAMPLE = (
+    'JSON with numbers such as {"focal": 994.978, "baseline": 0.193, "doffs": 31.1, "width": 741, "height": 500} '
+    "(px, metres)"
+)
+FORMS = (
+    "Middlebury's calib.txt, KITTI's P matrices, OpenCV's YAML or XML, ROS camera_info, Kalibr's camchain, or "
+    f"{EXAMPLE}"
+)
+SAME_FOCAL, PARALLEL = 0.01, math.radians(1.0)
+"""How far the focal lengths and the directions of cameras may differ that are taken as rectified."""
+SIDES = (("left", "right"), ("Left", "Right"), ("cam0", "cam1"), ("camera0", "camera1"), ("_l", "_r"), ("0", "1"))
+PROJECTIONS = (("p1", "p2"), ("p_left", "p_right"), ("left_p", "right_p"), ("projection_left", "projection_right"))
+INTRINSICS = ("k", "camera_matrix", "cameramatrix", "m1", "intrinsic_matrix")
+FOCAL, BASELINE = ("focal", "focal_length", "focallength", "f", "fx"), ("baseline", "b", "base_line")
+OFFSET, WIDTH, HEIGHT = ("doffs", "disparity_offset"), ("width", "image_width"), ("height", "image_height")
+SIZE = ("resolution", "imagesize", "image_size", "size")
+
+Document = Mapping[str, Any]
 
 
-def _text(path: Path) -> str:
+class _Camera(NamedTuple):
+    """One camera: focal length and principal point in px, f·Tx of its projection matrix, and the size of its images."""
+
+    focal: float
+    centre: tuple[float, float]
+    shift: float = 0.0
+    size: tuple[int, int] | None = None
+
+    @classmethod
+    def of(cls, matrix: NDArray[np.float64], size: tuple[int, int] | None = None) -> _Camera:
+        """The camera of a matrix of 3 × 3 or 3 × 4 numbers."""
+        shift = float(matrix[0, 3]) if matrix.shape[1] == 4 else 0.0
+        return cls(float(matrix[0, 0]), (float(matrix[0, 2]), float(matrix[1, 2])), shift, size)
+
+
+def calibration_text(path: Path) -> str:
+    """The text of a calibration file, which is small."""
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise FileError(
@@ -37,6 +84,38 @@ def calibration_of(path: Path, **values: Any) -> Calibration:
         raise FileError(f"{path}: {problem}") from None
 
 
+def calibration_of_pair(path: Path, left: _Camera, right: _Camera, baseline: float | None = None) -> Calibration:
+    """The calibration of two rectified cameras; the baseline is that of their projections unless it is given."""
+    if not left.focal > 0 or abs(left.focal - right.focal) > SAME_FOCAL * left.focal:
+        raise FileError(
+            f"{path}: rectified cameras share one positive focal length, found {left.focal:g} and {right.focal:g} px; "
+            "give the projection matrices after rectification."
+        )
+    found = (left.shift - right.shift) / left.focal if baseline is None else baseline
+    if not found > 0:
+        raise FileError(f"{path}: the second camera should lie right of the first, but the baseline is {found:g} m.")
+    values = {"focal": left.focal, "baseline": found, "doffs": right.centre[0] - left.centre[0], "centre": left.centre}
+    return calibration_of(path, **values, size=left.size or right.size)
+
+
+def read_calibration(path: Path, cameras: tuple[int, int] = (0, 1)) -> Calibration:
+    """The calibration of a file of any of the known forms; `cameras` are those of a KITTI file."""
+    text = calibration_text(path)
+    if re.search(r"^P\w*\d:\s*[-+.\d]", text, re.MULTILINE):
+        return read_kitti_calibration(path, cameras)
+    if re.search(r"^\s*cam0\s*=", text, re.MULTILINE):
+        return read_middlebury_calibration(path)
+    documents = list(read_documents(path))
+    for read in (_of_projections, _of_reprojection, _of_chain, _of_infos, _of_numbers):
+        try:
+            found = read(path, documents)
+        except (TypeError, ValueError, OverflowError) as problem:  # text or a table in the place of a number
+            raise FileError(f"{path} has an entry of another kind than a calibration ({one_line(problem)}).") from None
+        if found is not None:
+            return found
+    raise FileError(f"{path} holds no calibration of a rectified pair that is known; known are {FORMS}.")
+
+
 Entry = number("entry of a matrix", least=-1e12, most=1e12)
 Row = tuple[Annotated[float, Entry], Annotated[float, Entry], Annotated[float, Entry]]
 Projection = Annotated[tuple[Annotated[float, Entry], ...], entry("3 × 4 projection matrix by rows")]
@@ -47,6 +126,7 @@ class MiddleburyCalibration(Declaration, frozen=True):
 
     cam0: Annotated[tuple[Row, Row, Row], entry("3 × 3 matrix [f 0 cx; 0 f cy; 0 0 1]")]
     baseline: Annotated[float, number("distance of the cameras", "mm", above=0, most=1e12)]
+    cam1: Annotated[tuple[Row, Row, Row], entry("the matrix of the right camera")] | None = None
     doffs: Annotated[float, number("difference of the principal points", "px", least=-1e12, most=1e12)] = 0.0
     width: Annotated[float, number("width of the images", "px", least=-1e12, most=1e12)] = 0.0
     height: Annotated[float, number("height of the images", "px", least=-1e12, most=1e12)] = 0.0
@@ -66,27 +146,22 @@ def _numbers(text: str) -> Any:
     return values[0][0] if len(values[0]) == 1 else values[0]
 
 
-def middlebury_values(path: Path) -> Mapping[str, str]:
-    """The `key=value` lines of a `calib.txt`."""
-    lines = [line for line in _text(path).splitlines() if line.strip()]
-    pairs = [line.partition("=") for line in lines]
+def read_middlebury_calibration(path: Path, size: tuple[int, int] | None = None) -> Calibration:
+    """Middlebury 2014's `calib.txt`: f and centre of cam0, doffs in px, baseline in millimetres (here: metres), ndisp.
+
+    An ndisp that is not smaller than the width of the images, as ETH3D states it, is not a search range. With `size`
+    (width, height) the file's own width and height must agree with it: a calibration of another resolution would give
+    wrong depths silently.
+    """
+    pairs = [line.partition("=") for line in calibration_text(path).splitlines() if line.strip()]
     wrong = [key for key, equals, _ in pairs if not equals]
     if wrong or not pairs:
         raise FileError(
             f"{path} is not a Middlebury calib.txt: expected lines such as baseline=193.001, found "
             f"{(wrong or [''])[0][:40]!r}."
         )
-    return {key.strip(): value for key, _, value in pairs}
-
-
-def read_middlebury_calibration(path: Path, size: tuple[int, int] | None = None) -> Calibration:
-    """Middlebury 2014's `calib.txt`: f and centre of cam0, doffs in px, baseline in millimetres (here: metres), ndisp.
-
-    With `size` (width, height) the file's own width and height must agree with it: a calibration of another resolution
-    would give wrong depths silently.
-    """
     used = entry_types(MiddleburyCalibration)
-    known = {key: _numbers(text) for key, text in middlebury_values(path).items() if key in used}
+    known = {key.strip(): _numbers(text) for key, _, text in pairs if key.strip() in used}
     stated: MiddleburyCalibration = convert(known, MiddleburyCalibration, str(path), FileError)
     if size is not None and stated.width and stated.height and (int(stated.width), int(stated.height)) != size:
         raise FileError(
@@ -94,15 +169,30 @@ def read_middlebury_calibration(path: Path, size: tuple[int, int] | None = None)
             f"{size[0]} × {size[1]}."
         )
     camera = stated.cam0
+    _check_offset(stated, path)
+    width = size[0] if size is not None else stated.width or math.inf
     if camera[0][0] <= 0:
         raise FileError(f"{path}: the focal length, the first entry of cam0, must be positive; found {camera[0][0]:g}.")
     return Calibration(
         focal=camera[0][0],
-        baseline=stated.baseline * _MILLIMETRE,
+        baseline=stated.baseline * MILLIMETRE,
         doffs=stated.doffs,
-        ndisp=int(stated.ndisp) if stated.ndisp >= 1 else None,
+        ndisp=int(stated.ndisp) if 1 <= stated.ndisp < width else None,
         centre=(camera[0][2], camera[1][2]),
+        size=(int(stated.width), int(stated.height)) if stated.width >= 1 and stated.height >= 1 else None,
     )
+
+
+def _check_offset(stated: MiddleburyCalibration, path: Path) -> None:
+    """Refuse doffs that is not the difference of the principal points, cx of cam1 − cx of cam0."""
+    if stated.cam1 is None:
+        return
+    wanted = stated.cam1[0][2] - stated.cam0[0][2]
+    if abs(stated.doffs - wanted) > max(OFFSET_ERROR, 0.02 * abs(wanted)):
+        raise FileError(
+            f"{path}: doffs is cx of cam1 − cx of cam0, here {wanted:.6g} px; found {stated.doffs:g}: is its sign "
+            "reversed?"
+        )
 
 
 def read_kitti_calibration(path: Path, cameras: tuple[int, int]) -> Calibration:
@@ -111,44 +201,235 @@ def read_kitti_calibration(path: Path, cameras: tuple[int, int]) -> Calibration:
     f = P[0,0]; baseline = (P_left[0,3] − P_right[0,3]) / f in metres; doffs = cx_right − cx_left, which is 0 for
     rectified pairs.
     """
-    lines = _kitti_lines(path)
-    left, right = (_projection(path, lines, camera) for camera in cameras)
-    focal = left[0]
-    if focal <= 0 or right[0] != focal:
-        raise FileError(
-            f"{path}: the rectified cameras {cameras[0]} and {cameras[1]} should share one positive focal length, "
-            f"found {focal:g} and {right[0]:g}."
-        )
-    baseline = (left[3] - right[3]) / focal
-    if baseline <= 0:
-        raise FileError(
-            f"{path}: camera {cameras[1]} should lie right of camera {cameras[0]}, but the baseline is {baseline:g} m."
-        )
-    return Calibration(focal=focal, baseline=baseline, doffs=right[2] - left[2], centre=(left[2], left[6]))
+    found = []
+    for camera in cameras:
+        keys = (f"P{camera}", f"P_rect_{camera:02d}")
+        key, numbers = next(((key, row) for key in keys if (row := kitti_vector(path, key))), ("", ()))
+        if not key:
+            raise FileError(
+                f"{path} has neither {keys[0]} nor {keys[1]}; a KITTI calibration file holds one projection matrix per "
+                f"camera."
+            )
+        if len(numbers) != 12:
+            raise FileError(f"{path}: {key} must be the 12 numbers of a 3 × 4 matrix; found {len(numbers)}.")
+        found.append(_Camera.of(np.reshape(numbers, (3, 4))))
+    return calibration_of_pair(path, found[0], found[1])
 
 
 def kitti_vector(path: Path, key: str) -> tuple[float, ...]:
     """The numbers of the line `key` of a file in KITTI's form; none where there is no such line."""
-    lines = _kitti_lines(path)
+    lines = dict(line.split(":", 1) for line in calibration_text(path).splitlines() if ":" in line)
     if key not in lines:
         return ()
     values: tuple[float, ...] = convert(_numbers(lines[key]), Projection, str(path), FileError, key)
     return values
 
 
-def _kitti_lines(path: Path) -> dict[str, str]:
-    return dict(line.split(":", 1) for line in _text(path).splitlines() if ":" in line)
+def read_documents(path: Path) -> Iterator[Document]:
+    """The tables of a file: of OpenCV's storage, of JSON, or of each document of YAML."""
+    text = calibration_text(path)
+    if re.match(r"\s*(?:<\?xml|<opencv_storage|%YAML:)", text) or "opencv-matrix" in text:
+        yield _storage(path, text)
+        return
+    try:
+        if text.lstrip().startswith(("{", "[")):
+            loaded: list[Any] = [json.loads(text)]
+        else:
+            loaded = list(_yaml(path).safe_load_all(text))
+    except (ValueError, RecursionError) as problem:
+        raise FileError(f"{path} cannot be read as JSON or YAML ({one_line(problem)}); known are {FORMS}.") from None
+    except Exception as problem:  # PyYAML has an error of its own for every mistake
+        if type(problem).__module__.partition(".")[0] != "yaml":
+            raise
+        raise FileError(f"{path} is no calibration that is known; known are {FORMS}.") from None
+    yield from (one for one in loaded if isinstance(one, Mapping))
 
 
-def _projection(path: Path, lines: Mapping[str, str], camera: int) -> tuple[float, ...]:
-    keys = (f"P{camera}", f"P_rect_{camera:02d}")
-    key = next((key for key in keys if key in lines), None)
-    if key is None:
-        raise FileError(
-            f"{path} has neither {keys[0]} nor {keys[1]}; a KITTI calibration file holds one projection matrix per "
-            f"camera."
+def _yaml(path: Path) -> Any:
+    try:
+        import yaml
+    except ImportError:
+        raise MissingDependency("pyyaml", "io", f"{path}: a YAML file") from None
+    return yaml
+
+
+def _storage(path: Path, text: str) -> Document:
+    """The entries of OpenCV's own storage: matrices and numbers by name."""
+    import cv2
+
+    try:
+        storage = cv2.FileStorage(text, cv2.FILE_STORAGE_READ | cv2.FILE_STORAGE_MEMORY)
+        root = storage.root()
+        return {name: value for name in root.keys() if (value := _entry(root.getNode(name))) is not None}  # noqa: SIM118
+    except (cv2.error, SystemError) as problem:
+        raise FileError(f"{path} cannot be read by OpenCV's FileStorage ({problem}).") from None
+
+
+def _entry(node: Any) -> Any:
+    if node.isReal() or node.isInt():
+        return node.real()
+    if node.isMap():
+        matrix = node.mat()
+        return None if matrix is None else matrix.tolist()
+    return [node.at(place).real() for place in range(node.size())] if node.isSeq() else None
+
+
+def stored_matrices(path: Path, **shapes: tuple[int, int]) -> list[NDArray[np.float64]]:
+    """The matrices of these names and shapes in a file as OpenCV stores them."""
+    document: Document = next(read_documents(path), {})
+    found = [_matrix(document.get(name), *shape) for name, shape in shapes.items()]
+    known = [matrix for matrix in found if matrix is not None and matrix.any()]
+    if len(known) < len(shapes):
+        raise FileError(f"{path} is not a calibration with {' and '.join(shapes)} as OpenCV stores them.")
+    return known
+
+
+def read_stored_projections(path: Path) -> Calibration:
+    """The projection matrices P1 and P2 of a rectified pair as OpenCV stores them, in pixels and millimetres."""
+    left, right = (_Camera.of(matrix) for matrix in stored_matrices(path, P1=(3, 4), P2=(3, 4)))
+    found = calibration_of_pair(path, left, right)
+    return replace(found, baseline=(found.baseline or 0.0) * MILLIMETRE)
+
+
+def _matrix(value: Any, rows: int, columns: int) -> NDArray[np.float64] | None:
+    """A matrix given as rows, as a list of its numbers, or as ROS and OpenCV write it, with `data`."""
+    data = value.get("data") if isinstance(value, Mapping) else value
+    try:
+        numbers = np.asarray(data, np.float64)
+    except (TypeError, ValueError):
+        return None
+    return numbers.reshape(rows, columns) if numbers.size == rows * columns else None
+
+
+def _size(document: Document) -> tuple[int, int] | None:
+    """(width, height) where a table says it."""
+    lower = {str(key).lower(): value for key, value in document.items()}
+    found = next(filter(None, map(lower.get, SIZE)), None)
+    if isinstance(found, Sequence) and len(found) == 2:
+        return int(found[0]), int(found[1])
+    width, height = (_number(document, names) for names in (WIDTH, HEIGHT))
+    return None if not width or not height else (int(width), int(height))
+
+
+def _number(document: Document, names: Sequence[str]) -> float | None:
+    lower = {str(key).lower(): value for key, value in document.items()}
+    found = next((lower[name] for name in names if isinstance(lower.get(name), int | float)), None)
+    return None if found is None else float(found)
+
+
+def _projection(value: Any, document: Document) -> _Camera | None:
+    matrix = _matrix(value, 3, 4)
+    return None if matrix is None or not matrix[0, 0] > 0 else _Camera.of(matrix, _size(document))
+
+
+def _of_projections(path: Path, documents: Sequence[Document]) -> Calibration | None:
+    """P1 and P2 of OpenCV's `stereoRectify`, under any of their usual names."""
+    for document in documents:
+        known = {str(key).lower(): value for key, value in document.items()}
+        for names in PROJECTIONS:
+            left, right = (_projection(known.get(name), document) for name in names)
+            if left is not None and right is not None:
+                return calibration_of_pair(path, left, right)
+    return None
+
+
+def _of_reprojection(path: Path, documents: Sequence[Document]) -> Calibration | None:
+    """Q of OpenCV: Z = f / (Q32·d + Q33), so that B = 1/|Q32| and doffs = Q33/Q32."""
+    for document in documents:
+        matrix = _matrix(document.get("Q", document.get("q")), 4, 4)
+        if matrix is not None and matrix[2, 3] > 0 and matrix[3, 2] != 0:
+            values = {"focal": float(matrix[2, 3]), "baseline": float(1 / abs(matrix[3, 2]))}
+            centre = (-float(matrix[0, 3]), -float(matrix[1, 3]))
+            doffs = float(matrix[3, 3] / matrix[3, 2]) + 0.0
+            return calibration_of(path, **values, doffs=doffs, centre=centre, size=_size(document))
+    return None
+
+
+def _of_chain(path: Path, documents: Sequence[Document]) -> Calibration | None:
+    """Kalibr's camchain: intrinsics [fx, fy, cx, cy] of cam0 and cam1, and the pose T_cn_cnm1 of cam1."""
+    for document in documents:
+        tables = [one for name in ("cam0", "cam1") if isinstance(one := document.get(name), Mapping)]
+        if len(tables) < 2 or not all(len(one.get("intrinsics") or ()) >= 4 for one in tables):
+            continue
+        pose = _matrix(tables[1].get("T_cn_cnm1"), 4, 4)
+        if pose is None:
+            raise FileError(f"{path}: cam1 has no T_cn_cnm1, the pose of the second camera.")
+        turned = math.acos(min(1.0, max(-1.0, (float(np.trace(pose[:3, :3])) - 1) / 2)))
+        if turned > PARALLEL:
+            raise FileError(
+                f"{path}: the cameras are turned against each other by {math.degrees(turned):.2g}°; disparities belong "
+                "to rectified cameras. Give the projection matrices after rectification."
+            )
+        numbers = [[float(number) for number in one["intrinsics"][-4:]] for one in tables]
+        left, right = (_Camera(f, (x, y), 0.0, _size(one)) for one, (f, _, x, y) in zip(tables, numbers, strict=True))
+        return calibration_of_pair(path, left, right, float(-pose[0, 3]))
+    return None
+
+
+def _infos(documents: Sequence[Document]) -> list[_Camera]:
+    """Every `camera_info` of ROS, as the calibrator writes it or as a message is printed."""
+    stated = [(one, one.get("projection_matrix", one.get("P", one.get("p")))) for one in documents]
+    return [camera for one, value in stated if (camera := _projection(value, one)) is not None]
+
+
+def _of_infos(path: Path, documents: Sequence[Document]) -> Calibration | None:
+    """Both `camera_info` of ROS: in one file, or in two whose names differ in left and right."""
+    nested = [inner for one in documents for inner in (one, *(v for v in one.values() if isinstance(v, Mapping)))]
+    found = _infos(nested)
+    if not found:
+        return None
+    if len(found) == 1:
+        other = _other_side(path)
+        if other is None:
+            raise FileError(
+                f"{path} holds one camera; a pair needs both: put the other one beside it, with right instead of left "
+                "in its name."
+            )
+        found += _infos(list(read_documents(other)))
+    left, right = sorted(found[:2], key=lambda camera: -camera.shift) if len(found) > 1 else (found[0], found[0])
+    return calibration_of_pair(path, left, right)
+
+
+def _other_side(path: Path) -> Path | None:
+    """The file beside this one that is named after the other camera."""
+    for pair in SIDES:
+        for this, other in (pair, pair[::-1]):
+            beside = path.with_name(path.name.replace(this, other))
+            if beside != path and beside.is_file():
+                return beside
+    return None
+
+
+def _of_numbers(path: Path, documents: Sequence[Document]) -> Calibration | None:
+    """Plain numbers by name, at the top or in tables such as `left` and `intrinsics`."""
+    for document in documents:
+        tables = [document, *(value for value in document.values() if isinstance(value, Mapping))]
+        camera = next((one for table in tables if (one := _intrinsics(table)) is not None), None)
+        baseline = next((b for table in tables if (b := _number(table, BASELINE)) is not None), None)
+        if camera is None or baseline is None:
+            continue
+        right = document.get("right")
+        other = _intrinsics(right) if isinstance(right, Mapping) else None
+        stated = next((d for table in tables if (d := _number(table, OFFSET)) is not None), None)
+        moved = other.centre[0] - camera.centre[0] if other is not None else 0.0
+        doffs = moved if stated is None else stated
+        return calibration_of(
+            path,
+            focal=camera.focal,
+            baseline=baseline,
+            doffs=0.0 if math.isnan(doffs) else doffs,
+            centre=None if math.isnan(camera.centre[0]) else camera.centre,
+            size=next(filter(None, map(_size, tables)), None),
         )
-    matrix: tuple[float, ...] = convert(_numbers(lines[key]), Projection, str(path), FileError, key)
-    if len(matrix) != 12:
-        raise FileError(f"{path}: {key} must be the 12 numbers of a 3 × 4 matrix; found {len(matrix)}.")
-    return matrix
+    return None
+
+
+def _intrinsics(table: Document) -> _Camera | None:
+    """A camera of a table with K, with fx, cx and cy, or with a focal length alone."""
+    for name, value in table.items():
+        matrix = _matrix(value, 3, 3) if str(name).lower() in INTRINSICS else None
+        if matrix is not None and matrix[0, 0] > 0:
+            return _Camera.of(matrix)
+    focal = _number(table, FOCAL)
+    x, y = _number(table, ("cx",)), _number(table, ("cy",))
+    return None if focal is None else _Camera(focal, (math.nan if x is None else x, math.nan if y is None else y))

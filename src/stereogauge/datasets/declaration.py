@@ -8,19 +8,24 @@ group `stereogauge.datasets`.
 from __future__ import annotations
 
 import functools
+import inspect
+import math
 import os
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from stereogauge.datasets.layout import has_manifest, wrong_folder
 from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout
-from stereogauge.errors import DatasetError, unknown_name
+from stereogauge.errors import DatasetError, MatcherError, NotApplicable, StereogaugeWarning, unknown_name
 from stereogauge.io.remote_path import is_in_object_store, place
-from stereogauge.model import Dataset
-from stereogauge.registry import Registry, collect
+from stereogauge.model import Dataset, Scene
+from stereogauge.registry import Registry
 
 PACKAGE = "stereogauge.datasets.native"
 ENTRY_POINTS = "stereogauge.datasets"
@@ -58,7 +63,8 @@ class DatasetFamily:
     the folder and returns the dataset without reading maps or images; `variant` is "" when the user named none.
     `default` is the variant that is meant then ("" is none); with `any_variant` it is the first with scenes. A dataset
     is called ID:VARIANT, of the default only with `names_default`. `archives` are by variant and empty where the terms
-    require a registration or a person's consent.
+    require a registration or a person's consent. `ndisp` is how many disparities are searched in a scene that states no
+    range, and `threshold` the error in px above which the dataset's own evaluation calls a pixel bad.
     """
 
     id: str
@@ -77,10 +83,13 @@ class DatasetFamily:
     default: str = ""
     any_variant: bool = False
     names_default: bool = False
+    ndisp: int | None = None
+    threshold: float = 1.0
 
     def open(self, root: Path | None, variant: str = "", **options: Any) -> Dataset:
         """The dataset in the folder `root`."""
         if self.load is not None:
+            self._check_loader(options)
             return self.load(root, variant, **options)
         if self.scenes is None or root is None:
             raise DatasetError(f"The dataset family {self.id!r} declares neither `scenes` nor `load`.")
@@ -91,7 +100,26 @@ class DatasetFamily:
         if not scenes:
             given = "".join(f", with {name} {value}" for name, value in options.items())
             raise wrong_folder(titles[variant] if variant else self.id, root, self.layout + given)
+        others = [one for one in tried if one != found and (root / one).is_dir()]
+        if others:
+            warnings.warn(
+                f"{root} holds {', '.join([found, *others])}: {titles[found]} was taken; write {titles[others[0]]} for "
+                "another size.",
+                StereogaugeWarning,
+                stacklevel=2,
+            )
         return Dataset(titles[found], scenes, version=found, root=root)
+
+    def _check_loader(self, options: Mapping[str, Any]) -> None:
+        """Refuse a function of a plug-in that cannot be called as loaders are."""
+        load: Any = self.load
+        try:
+            inspect.signature(load).bind(Path(), "", **options)
+        except TypeError as problem:
+            raise DatasetError(
+                f"The loader {getattr(load, '__name__', 'load')} of the dataset {self.id!r} must take the folder, the "
+                f"variant and the declared options, as load(root, variant, **options) does ({problem})."
+            ) from None
 
     def _title(self, variant: str) -> str:
         unnamed = variant == self.default and not self.names_default
@@ -101,7 +129,40 @@ class DatasetFamily:
 @functools.cache
 def families() -> Registry[DatasetFamily]:
     """Every known family by id, ours first."""
-    return collect("dataset", DatasetFamily, PACKAGE, ENTRY_POINTS)
+    return Registry("dataset", DatasetFamily, PACKAGE, ENTRY_POINTS)
+
+
+def stated_range(scene: Scene) -> int | None:
+    """The number of disparities to search: that of the scene's calibration, else its dataset's; None if unknown."""
+    family = _declared(scene.dataset)
+    return scene.calibration.ndisp or (None if family is None else family.ndisp)
+
+
+def search_range(scene: Scene, given: int | None = None, *, by_truth: bool = False) -> int:
+    """The number of disparities to search: as given, else as the scene's calibration or its dataset states.
+
+    Where neither does, `by_truth` takes the ceiling of the largest true disparity plus one, which favours the matcher:
+    whoever shows such a result says so. Otherwise the scene is refused.
+    """
+    stated = given if given is not None else stated_range(scene)
+    if stated is not None:
+        return int(stated)
+    if not by_truth:
+        raise MatcherError(f"Scene {scene.id!r} does not say how many disparities to search; give --ndisp.")
+    known = scene.gt[np.isfinite(scene.gt)]
+    if not known.size:
+        raise NotApplicable(f"The ground truth of scene {scene.id!r} holds no value.")
+    return max(1, math.ceil(float(known.max())) + 1)
+
+
+def dataset_threshold(dataset: str) -> float:
+    """The error in px above which a dataset's own evaluation calls a pixel bad; 1 where it is unknown."""
+    family = _declared(dataset)
+    return 1.0 if family is None else family.threshold
+
+
+def _declared(dataset: str) -> DatasetFamily | None:
+    return families().get(dataset.partition(":")[0]) if dataset else None
 
 
 def family_of(name: str) -> tuple[DatasetFamily, str]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from stereogauge.datasets.layout import IMAGE_SUFFIXES, MAP_SUFFIXES, map_name, template_pattern
 from stereogauge.io.images import LOSSY
 
-SCENE, ALGORITHM = "{scene}", "{algorithm}"
+SCENE, SITE, ALGORITHM = "{scene}", "{site}", "{algorithm}"
+CALIBRATION = re.compile(r"(?i)(?:calib|camera|camchain|intrinsic|stereo_params).*\.(?:txt|ya?ml|xml|json)$")
 TRUTH = re.compile(r"(?i)(?<![a-z])(?:gt|ground_?truth|truth)(?![a-z])|disp0?gt|disp_occ|disp_noc")
 NO_LEFT_TRUTH = re.compile(
     r"(?i)mask|nocc|disp1|conf|flow|(?<![a-z])(?:right|left|im\d|image|view\d|rgb|colou?r|[lr])(?![a-z])"
@@ -37,7 +38,8 @@ def results_template(names: Iterable[str], scenes: Mapping[str, str]) -> str:
     '{algorithm}/{scene}/disp.pfm'
     """
     maps = [name for name in names if map_name(name)[1] in MAP_SUFFIXES]
-    marked = sorted({template for name in maps if (template := _with_scene(name, scenes))})
+    sites = _sites(scenes)
+    marked = sorted({found for name in maps if (found := _with_scene(name, scenes) or _in_site(name, sites))})
     groups: dict[tuple[int, str], list[str]] = {}
     for template in marked:
         groups.setdefault((template.count("/"), PurePosixPath(template).suffix), []).append(template)
@@ -48,7 +50,27 @@ def results_template(names: Iterable[str], scenes: Mapping[str, str]) -> str:
 def _matches(template: str, names: Sequence[str], scenes: Mapping[str, str]) -> int:
     pattern = template_pattern(template)
     found = [match for name in names if (match := pattern.fullmatch(name))]
-    return sum(match.group("scene").lower() in scenes for match in found)
+    fields = (match.groupdict() for match in found)
+    return sum("-".join(filter(None, (one.get("site"), one["scene"]))).lower() in scenes for one in fields)
+
+
+def _sites(scenes: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """The scenes `SITE-SCENE` by site, under what follows it, for every place at which the name may be split."""
+    found: dict[str, dict[str, str]] = {}
+    for name, scene in scenes.items():
+        for dash in re.finditer("-", name):
+            found.setdefault(name[: dash.start()], {})[name[dash.end() :]] = scene
+    return found
+
+
+def _in_site(name: str, sites: Mapping[str, Mapping[str, str]]) -> str:
+    """The name with a site's folder and a scene of it replaced; "" where there are none."""
+    folders = name.split("/")[:-1]
+    for place, folder in enumerate(folders):
+        inner = _with_scene("/".join(name.split("/")[place + 1 :]), sites.get(folder.lower(), {}))
+        if inner:
+            return "/".join([*folders[:place], SITE, inner])
+    return ""
 
 
 def _with_scene(name: str, scenes: Mapping[str, str]) -> str:
@@ -101,19 +123,50 @@ def _beginning(texts: Sequence[str]) -> str:
     return "".join(letters[0] for letters in same)
 
 
+def core_names(ids: Iterable[str]) -> dict[str, str]:
+    """Scene ids without what all of them begin and end with, in lower case: `left_01_gt` may be called `01` elsewhere.
+
+    >>> core_names(["left_01_gt", "left_02_gt"])
+    {'01': 'left_01_gt', '02': 'left_02_gt'}
+    """
+    names = list(ids)
+    cores = _middles(names)[1] if len(names) > 1 else []
+    return {core.lower(): name for core, name in zip(cores, names, strict=False) if core}
+
+
 def folder_layout(root: Path, names: Sequence[str]) -> dict[str, Any] | None:
     """The manifest of a folder of ground truth, as `stereogauge.toml` would say it; None where nothing fits.
 
-    `names` are its files, relative and with forward slashes.
+    `names` are its files, relative and with forward slashes. Folders that hold the same things are sites.
     """
     truth = _truth_template(list(names)[:MOST_FILES])
     if truth is None:
         return None
-    pattern = template_pattern(truth)
-    ids = {match.group("scene"): match.group("scene") for name in names if (match := pattern.fullmatch(name))}
-    scenes = {scene.lower(): scene for scene in ids}
-    paths = {"ground_truth": truth, **_images(names, scenes, truth), **_calibration(names, scenes)}
+    truth = _with_sites(truth, names)
+    matches = [match for name in names if (match := template_pattern(truth).fullmatch(name))]
+    scenes = {match.group("scene").lower(): match.group("scene") for match in matches}
+    sites = {match.groupdict().get("site") or "" for match in matches}
+    paths = {"ground_truth": truth, **_images(names, scenes, sites, truth), **_calibration(names, scenes, sites)}
     return {"name": root.resolve().name, "paths": paths}
+
+
+def _with_sites(template: str, names: Sequence[str]) -> str:
+    """The template with `{site}` in place of a folder, where other folders hold scenes in the same way."""
+    parts = template.split("/")
+    best, most = template, sum(template_pattern(template).fullmatch(name) is not None for name in names)
+    for place, part in enumerate(parts[:-1]):
+        if "{" in part or TRUTH.search(part):
+            continue
+        wider = "/".join([*parts[:place], SITE, *parts[place + 1 :]])
+        pattern = template_pattern(wider)
+        found = [match.group("site") for name in names if (match := pattern.fullmatch(name))]
+        if len(found) > most and not any(NO_LEFT_TRUTH.search(site) for site in found):
+            best, most = wider, len(found)
+    return best
+
+
+def _as_site(template: str, sites: Set[str]) -> str:
+    return "/".join(SITE if part in sites and part else part for part in template.split("/"))
 
 
 def _truth_template(names: Sequence[str]) -> str | None:
@@ -152,9 +205,9 @@ def _literal(template: str) -> str:
     return template.replace(SCENE, "/")
 
 
-def _images(names: Sequence[str], scenes: Mapping[str, str], truth: str) -> dict[str, str]:
+def _images(names: Sequence[str], scenes: Mapping[str, str], sites: Set[str], truth: str) -> dict[str, str]:
     found = {
-        template
+        _as_site(template, sites)
         for name in names
         if PurePosixPath(name).suffix.lower() in IMAGE_SUFFIXES and (template := _with_scene(name, scenes))
     } - {truth}
@@ -167,8 +220,12 @@ def _images(names: Sequence[str], scenes: Mapping[str, str], truth: str) -> dict
     return {}
 
 
-def _calibration(names: Sequence[str], scenes: Mapping[str, str]) -> dict[str, str]:
-    for name in names:
-        if "calib" in name.lower() and name.lower().endswith(".txt") and (template := _with_scene(name, scenes)):
-            return {"calibration": template}
+def _calibration(names: Sequence[str], scenes: Mapping[str, str], sites: Set[str]) -> dict[str, str]:
+    """Calibration files: one per scene, one per site, or one for all."""
+    files = [name for name in names if CALIBRATION.search(name)]
+    templates = [_as_site(_with_scene(name, scenes) or name, sites) for name in files]
+    for field in (SCENE, SITE, ""):
+        chosen = [template for template in templates if field in template]
+        if chosen:
+            return {"calibration": chosen[0]}
     return {}

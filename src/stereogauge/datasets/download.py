@@ -23,6 +23,7 @@ from urllib.parse import urljoin
 from stereogauge.datasets.archives import Limits, safe_name, unpack
 from stereogauge.datasets.declaration import Archive, DatasetFamily, family_of
 from stereogauge.errors import DatasetError, one_line
+from stereogauge.io.writing import write_bytes
 
 RECORD = "stereogauge-fetched.json"
 _DOWNLOADS = ".downloads"
@@ -120,10 +121,7 @@ def _read_record(out: Path) -> dict[str, Fetched]:
 
 
 def _write_record(out: Path, record: Mapping[str, Fetched]) -> None:
-    text = json.dumps([asdict(entry) for entry in record.values()], indent=1)
-    partial = out / (RECORD + ".part")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(out / RECORD)
+    write_bytes(out / RECORD, json.dumps([asdict(entry) for entry in record.values()], indent=1).encode())
 
 
 def download(

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 from types import MappingProxyType
 
-from stereogauge.errors import DatasetError
+from stereogauge.errors import DatasetError, StereogaugeError
 from stereogauge.io.content import fetch
 from stereogauge.io.png_file import read_header
+from stereogauge.loading import read_toml
 from stereogauge.paths import is_project
+from stereogauge.text import shortened
 
 IMAGE_SUFFIXES = (".png", ".ppm", ".pgm", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp")
 MAP_SUFFIXES = (
-    ".pfm",
-    ".png",
-    ".pgm",
-    ".npy",
-    ".npz",
-    ".tif",
-    ".tiff",
-    ".exr",
-    ".dsp5",
-    ".mat",
-    ".jpg",
-    ".jpeg",
-    ".bmp",
+    *(".pfm", ".png", ".pgm", ".npy", ".npz", ".tif", ".tiff", ".exr", ".dsp5", ".mat"),
+    *(".jpg", ".jpeg", ".bmp"),
 )
+JUNK = frozenset({"__macosx", "thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r", "@eadir"})
 SHOWN_ENTRIES = 5
 MIDDLEBURY_TERMS = (
     "Middlebury grants permission to use and publish all images and disparity maps, with the request to cite the "
@@ -40,11 +30,10 @@ MIDDLEBURY_TERMS = (
 
 def has_manifest(folder: Path, name: str) -> bool:
     """Whether a folder is described by a manifest of this name."""
+    path = folder / name
     try:
-        return not is_project(tomllib.loads((folder / name).read_text(encoding="utf-8")))
-    except OSError:
-        return False
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return path.is_file() and not is_project(read_toml(path, "a manifest"))
+    except StereogaugeError:
         return True  # reading it says what is wrong
 
 
@@ -54,21 +43,24 @@ def map_name(name: str | PurePath) -> tuple[str, str]:
     >>> map_name("sgm/teddy.pfm.gz"), map_name("sgm/teddy.pfm")
     (('teddy', '.pfm'), ('teddy', '.pfm'))
     """
-    last = name.rpartition("/")[2] if isinstance(name, str) and os.sep == "/" else os.path.basename(name)
-    return _stem_and_suffix(last)
-
-
-@functools.lru_cache(4096)
-def _stem_and_suffix(last: str) -> tuple[str, str]:
-    """Those of a file's name; every algorithm has the same names of scenes."""
+    last = os.path.basename(name)
     stem, suffix = os.path.splitext(last[:-3] if last.lower().endswith(".gz") and len(last) > 3 else last)
     return stem, suffix.lower()
 
 
+def is_junk(name: str) -> bool:
+    """Whether a file, or a folder on the way to it, is hidden or was left there by an operating system.
+
+    >>> [is_junk(name) for name in ("._a.pfm", "__MACOSX/a.pfm", "sgm/Thumbs.db", "sgm/a.pfm")]
+    [True, True, True, False]
+    """
+    return any((part.startswith(".") and part != ".") or part.lower() in JUNK for part in name.split("/"))
+
+
 def entries(folder: Path) -> list[Path]:
-    """What lies in `folder`, by name, without hidden files."""
+    """What lies in `folder`, by name, without hidden files and what operating systems leave there."""
     try:
-        return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+        return sorted(entry for entry in folder.iterdir() if not is_junk(entry.name))
     except OSError as error:
         raise DatasetError(f"The folder {folder} cannot be listed: {error.strerror}.") from None
 
@@ -78,14 +70,9 @@ def subfolders(folder: Path) -> list[Path]:
     return [entry for entry in entries(folder) if entry.is_dir()] if folder.is_dir() else []
 
 
-def first_file(folder: Path, *names: str) -> Path | None:
-    """The first of `names` that is a file in `folder`."""
-    return next((folder / name for name in names if (folder / name).is_file()), None)
-
-
 def image(folder: Path, stem: str) -> Path | None:
     """The image `stem` in whichever usual format it has."""
-    return first_file(folder, *(stem + suffix for suffix in IMAGE_SUFFIXES))
+    return next((path for suffix in IMAGE_SUFFIXES if (path := folder / (stem + suffix)).is_file()), None)
 
 
 def png_size(path: Path) -> tuple[int, int]:
@@ -98,10 +85,8 @@ def wrong_folder(name: str, folder: Path, wanted: str) -> DatasetError:
     """The error for a folder in which nothing of the layout was found."""
     if not folder.is_dir():
         return DatasetError(f"{folder} is not a folder; {name} needs one with {wanted}.")
-    found = [entry.name + "/" * entry.is_dir() for entry in entries(folder)]
-    shown = ", ".join(found[:SHOWN_ENTRIES]) or "nothing"
-    more = f" and {len(found) - SHOWN_ENTRIES} more" if len(found) > SHOWN_ENTRIES else ""
-    return DatasetError(f"{folder} is not laid out as {name}: looked for {wanted}; found {shown}{more}.")
+    found = shortened((entry.name + "/" * entry.is_dir() for entry in entries(folder)), SHOWN_ENTRIES)
+    return DatasetError(f"{folder} is not laid out as {name}: looked for {wanted}; found {found or 'nothing'}.")
 
 
 def in_order(names: Iterable[str], official: Sequence[str]) -> list[str]:

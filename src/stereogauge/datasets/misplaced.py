@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.io.files import FLIPS
+from stereogauge.io.inspection import Suspicion
 from stereogauge.model import DisparityMap
 
 SMALL_ERROR = 3.0
 SMALL_SHARE = 0.15
-MOST_SAMPLES = 60_000
+MOST_SAMPLES = 20_000
 SWAP_DIFFERENCE, SWAP_RATIO = 0.08, 1.4
 CLEAR_SWAP_SHARE, CLEAR_SWAP_RATIO = 0.01, 4.0
 FLIP_DIFFERENCE, FLIP_RATIO = 0.25, 1.6
@@ -22,36 +24,34 @@ LARGEST_PADDING = 0.25
 """The part of the width or height that padding may add."""
 
 
-class Suspicion(NamedTuple):
-    """What kind of mistake, and one sentence that names the option that fixes it."""
-
-    kind: str
-    sentence: str
-
-
 @dataclass(frozen=True)
 class SampledPair:
-    """Every few rows and columns of two maps of one size; `found` and `known` are the values where both have one."""
+    """Two maps of one size at some of the pixels that have a true disparity, `rows` and `columns`."""
 
     estimate: DisparityMap
     truth: DisparityMap
-    step: int
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
 
     @functools.cached_property
-    def both(self) -> NDArray[np.bool_]:
-        """Where both have a value."""
-        known: NDArray[np.bool_] = np.isfinite(self._thinned(self.estimate)) & np.isfinite(self._thinned(self.truth))
-        return known
+    def true_values(self) -> NDArray[np.float32]:
+        """The true disparities of all samples."""
+        return self.truth[self.rows, self.columns]
+
+    @functools.cached_property
+    def estimates(self) -> NDArray[np.float32]:
+        """The estimates of all samples; NaN where there is none."""
+        return self.estimate[self.rows, self.columns]
 
     @functools.cached_property
     def found(self) -> NDArray[np.float64]:
-        """The estimates there."""
-        return self._thinned(self.estimate)[self.both].astype(np.float64)
+        """The estimates where there is one."""
+        return self.estimates[np.isfinite(self.estimates)].astype(np.float64)
 
     @functools.cached_property
     def known(self) -> NDArray[np.float64]:
         """The true disparities there."""
-        return self._thinned(self.truth)[self.both].astype(np.float64)
+        return self.true_values[np.isfinite(self.estimates)].astype(np.float64)
 
     @functools.cached_property
     def error(self) -> float:
@@ -68,31 +68,36 @@ class SampledPair:
         """The largest median error of a map without any mistake."""
         return max(SMALL_ERROR, SMALL_SHARE * self.typical)
 
-    def agreement(self) -> float:
-        """The share of the true disparities that the estimate is close to."""
-        known = self._thinned(self.truth)
-        close = np.abs(self._thinned(self.estimate) - known) <= max(1.0, 0.05 * self.typical)
-        return float(close.sum() / max(1, np.isfinite(known).sum()))
+    def close(self, estimates: NDArray[Any], known: NDArray[Any] | None = None) -> NDArray[np.bool_]:
+        """Where estimates of the samples are close to the true disparities."""
+        truth = self.true_values if known is None else known
+        return np.asarray(np.abs(estimates - truth) <= max(1.0, 0.05 * self.typical))
 
-    def _thinned(self, values: DisparityMap) -> DisparityMap:
-        return values[:: self.step, :: self.step]
+    def without(self, values: Sequence[float]) -> SampledPair:
+        """The samples whose estimate is none of these values."""
+        kept = ~np.isin(self.estimates, np.asarray(values, np.float32))
+        return SampledPair(self.estimate, self.truth, self.rows[kept], self.columns[kept])
+
+    def agreement(self, estimates: NDArray[Any] | None = None) -> float:
+        """The share of the true disparities that the estimates, or others at these pixels, are close to."""
+        return float(self.close(self.estimates if estimates is None else estimates).mean()) if self.rows.size else 0.0
 
 
 def sampled(estimate: DisparityMap, truth: DisparityMap) -> SampledPair:
-    """Two maps of one size, thinned out where they are large; sparse ground truth is taken whole."""
-    count = int(np.isfinite(truth).sum())
-    return SampledPair(estimate, truth, max(1, int(np.sqrt(count / MOST_SAMPLES))))
+    """Two maps of one size, at no more pixels than are needed to judge them."""
+    places = np.flatnonzero(np.isfinite(truth))
+    # An odd step does not follow the rows of images, whose widths are even.
+    places = places[:: max(1, places.size // MOST_SAMPLES) | 1]
+    return SampledPair(estimate, truth, *np.divmod(places, truth.shape[1]))
 
 
 def flipped(pair: SampledPair) -> Suspicion | None:
     """Whether the map fits the ground truth far better when it is mirrored."""
     agreement = pair.agreement()
     # A map that is merely shifted by a constant fits better unturned.
-    shifted = pair.estimate - np.float32(np.median(pair.found - pair.known)) if pair.found.size else pair.estimate
-    straight = max(agreement, SampledPair(shifted, pair.truth, pair.step).agreement())
-    turned = {
-        name: SampledPair(pair.estimate[where], pair.truth, pair.step).agreement() for name, where in FLIPS.items()
-    }
+    shift = np.float32(np.median(pair.found - pair.known)) if pair.found.size else np.float32(0)
+    straight = max(agreement, pair.agreement(pair.estimates - shift))
+    turned = {name: pair.agreement(pair.estimate[where][pair.rows, pair.columns]) for name, where in FLIPS.items()}
     best = max(turned, key=lambda name: turned[name])
     if turned[best] < straight + FLIP_DIFFERENCE or turned[best] < FLIP_RATIO * straight:
         return None
@@ -104,24 +109,19 @@ def flipped(pair: SampledPair) -> Suspicion | None:
     )
 
 
-def other_view(estimate: DisparityMap, truth: DisparityMap) -> Suspicion | None:
+def other_view(pair: SampledPair) -> Suspicion | None:
     """Whether the map fits the right view better, in which (x, y) with disparity d lies at (x − d, y)."""
-    rows, columns = np.nonzero(np.isfinite(truth))
-    thin = max(1, rows.size // MOST_SAMPLES)
-    rows, columns = rows[::thin], columns[::thin]
-    known = truth[rows, columns]
-    targets = columns - np.rint(known).astype(np.int64)
-    inside = (targets >= 0) & (targets < truth.shape[1])
-    rows, columns, targets, known = rows[inside], columns[inside], targets[inside], known[inside]
+    targets = pair.columns - np.rint(pair.true_values).astype(np.int64)
+    inside = (targets >= 0) & (targets < pair.truth.shape[1])
+    known, here = pair.true_values[inside], pair.estimates[inside]
     if not known.size:
         return None
-    tolerance = max(1.0, 0.05 * float(np.median(np.abs(known))))
-    fits_left = np.abs(estimate[rows, columns] - known) <= tolerance
-    fits_right = np.abs(estimate[rows, targets] - known) <= tolerance
-    difference = estimate[rows, columns] - known
+    fits_left = pair.close(here, known)
+    fits_right = pair.close(pair.estimate[pair.rows[inside], targets[inside]], known)
+    difference = here - known
     # A map that is merely shifted by a constant belongs to the left view.
     shift = np.nanmedian(difference) if np.isfinite(difference).any() else 0.0
-    if np.mean(np.abs(difference - shift) <= tolerance) >= np.mean(fits_right):
+    if np.mean(pair.close(here - shift, known)) >= np.mean(fits_right):
         return None
     only_left, only_right = float(np.mean(fits_left & ~fits_right)), float(np.mean(fits_right & ~fits_left))
     clear = only_right > CLEAR_SWAP_SHARE and only_right > CLEAR_SWAP_RATIO * only_left

@@ -1,8 +1,10 @@
-"""Whether a map can be what it claims to be, found by measuring it against the ground truth.
+"""Whether truth, estimate and calibration can be what they claim to be.
 
 These are the mistakes that give a score without an error message: depth instead of disparity, a forgotten scale or
 offset, a reversed sign, a flipped map, the right view's map, one value that means "unknown". Each gets one sentence
-that says what was measured and the option that fixes it; nothing is applied.
+that says what was measured and the setting that fixes it; nothing is applied. A setting is offered only where it was
+tried: with it, at a round value, the map agrees clearly better with the ground truth. The command line, Python and the
+site all ask `scene_doubts` and `map_doubts`.
 
 Depth falls where disparity rises, Z = f·B / (d + doffs). With a calibration the values themselves tell which of the two
 maps is depth, and in which unit; without one, the fit of 1/x, values that no disparity has, or the medians do.
@@ -11,30 +13,57 @@ maps is depth, and in which unit; without one, the fit of 1/x, values that no di
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.datasets.misplaced import SampledPair, Suspicion, flipped, other_view, sampled, wrong_size
-from stereogauge.io.files import DisparityFile
+from stereogauge.datasets.misplaced import SampledPair, flipped, other_view, sampled, wrong_size
+from stereogauge.errors import StereogaugeError, Unreachable
+from stereogauge.io.files import DisparityFile, as_file
 from stereogauge.io.images import is_lossy
+from stereogauge.io.inspection import (
+    MOST_CODES,
+    Suspicion,
+    code_values,
+    fills,
+    map_suspicions,
+    nothing_to_measure,
+    some_values,
+    unknown_setting,
+)
 from stereogauge.io.png import KITTI_SCALE
-from stereogauge.model import Calibration, DisparityMap, DisparitySource
+from stereogauge.model import Calibration, DisparityMap, DisparitySource, Scene
 
-MOST_PIXELS = 10_000_000
-"""Of larger maps every second, third, … row is looked at."""
 TELLING = 0.25
 """A correction must bring the median error below this part of what it was."""
-NEAR_POWER, NEAR_WHOLE = 0.03, 0.005
-"""How close a factor must be to a power of two, or to a whole number, to be taken for it."""
+NEAR_ROUND = 0.05
+"""How close a factor must be to a round one to be tried as it."""
+ROUND_ERROR, ROUND_SHARE, ROUND_TIE = 1.25, 0.01, 0.002
+"""The error that a round value may leave: this many times that of the best value and this part of the disparities;
+round values whose errors differ by less than the last part are equally good."""
 AS_GOOD, AS_NEAR = 1.5, 0.75
 """A simpler explanation is taken that leaves at most this many times the smallest error and this many px more."""
+LARGEST_ROUND, ROUND_HALVES = 10, (1.5, 2.5)
+"""Whole numbers up to this one are round factors, and these."""
+SMALL_MISTAKE, SMALL_TELLING = 1.5, 0.2
+"""A median error in px from which a round factor is noticed that leaves at most this part of it, even where the error
+alone is no sign of a mistake."""
+UNRELATED, WORSE = 0.3, 1.5
+"""A map whose ranks correlate less than this, and whose error is this many times that of the best constant map, has
+nothing to do with the ground truth as it was read."""
 ONE_VALUE_SHARE, ONE_VALUE_WRONG, ONE_VALUE_OFTEN = 0.03, 0.95, 3.0
 LARGEST_BASELINE = 20.0
 """Metres; the widest baseline that is not questioned."""
+FOCAL_LENGTHS = (0.2, 20.0)
+"""Focal lengths that are not questioned, in image widths: angles of view from 136° down to 3°."""
+BEHIND, LARGEST_OFFSET = 0.01, 2.0
+"""The share of the known pixels that a calibration may put behind the cameras, and how many times the largest disparity
+doffs may be."""
+CUT_SHARE, CUT_WRONG = 0.005, 0.8
+LARGEST_8_BIT, WRAPPED_SHARE, WRAPPED_FIT = 255, 0.03, 0.6
+MOST_LINES = 10
 UNITS = {"depth-m": ("metres", 1.0), "depth-mm": ("millimetres", 1000.0)}
 """Encodings that hold depth, with their unit and how many of it make a metre."""
 FALLING, RISING = -0.5, 0.3
@@ -48,18 +77,91 @@ BETTER = 0.7
 """Part of the other fit's error that a fit must leave, for one map to be named as depth."""
 APART = 3.0
 """How many times larger one median must be for the smaller one to be taken for metres."""
-MOST_RANKED = 10_000
+MOST_RANKED = 2_000
 """Values whose ranks are correlated."""
 
 Values = NDArray[np.float64]
 
 
 class Correction(NamedTuple):
-    """One explanation of a map: the values that it would make right, and how to say so."""
+    """One explanation of a map: what it makes of its values, how to say so, and the settings that do it, if any."""
 
-    values: Values
     kind: str
-    said: Callable[[], str]
+    corrected: Callable[[Values], Values]
+    words: str
+    settings: str = ""
+    otherwise: str = ""
+
+    def said(self, further: str = "") -> str:
+        """The sentence; `further` settings go after its own."""
+        if not self.settings:
+            return f"{self.words}{self.otherwise}"
+        return f"{self.words}: set {', '.join(filter(None, (self.settings, further)))}."
+
+
+class Doubt(NamedTuple):
+    """What makes a map or its scene look misread; `algorithm` is empty where the scene itself does."""
+
+    scene: str
+    algorithm: str
+    kind: str
+    sentence: str
+
+
+def doubt_lines(doubts: Iterable[Doubt], *, scenes: int = 2) -> list[str]:
+    """One line per algorithm and kind of mistake, with the first sentence and how many scenes have it.
+
+    `scenes` is the number that was looked at; a single one is not named.
+    """
+    groups: dict[tuple[str, str], list[Doubt]] = {}
+    for doubt in doubts:
+        groups.setdefault((doubt.algorithm, doubt.kind), []).append(doubt)
+    lines = []
+    for (algorithm, _), found in groups.items():
+        named = f"{algorithm} on {found[0].scene}" if algorithm else f"scene {found[0].scene}"
+        who = named if scenes > 1 else algorithm
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        lines.append(f"{who}{more}: {found[0].sentence}" if who else found[0].sentence)
+    return lines[:MOST_LINES]
+
+
+def scene_doubts(scene: Scene) -> list[Doubt]:
+    """What looks wrong about the ground truth and the calibration of a scene; nothing where they cannot be read."""
+    if not scene.has("gt"):
+        return []
+    try:
+        truth = scene.gt
+    except Unreachable:
+        raise
+    except StereogaugeError:
+        return []  # an unreadable ground truth is reported by whatever needs it
+    found = [
+        Suspicion(f"truth-{kind}", f"Ground truth: {sentence}")
+        for kind, sentence in map_suspicions(truth, scene.source("gt"), prefix="gt-")[:1]
+    ]
+    found += filter(None, [calibration_doubt(scene.calibration, truth)])
+    return [Doubt(scene.id, "", *one) for one in found]
+
+
+def map_doubts(
+    algorithm: str, estimate: DisparityMap, scene: Scene, source: DisparitySource | None = None
+) -> list[Doubt]:
+    """What makes an estimate look misread; `source` is what it was read from.
+
+    Pixels of the ground truth that hold a code for "unknown" are not compared with.
+    """
+    found = [lossy_doubt(source)]
+    if scene.has("gt") and estimate.shape == scene.shape:
+        found.insert(0, suspicion(estimate, without_codes(scene), scene.calibration, source))
+    return [Doubt(scene.id, algorithm, *one) for one in found if one is not None]
+
+
+def without_codes(scene: Scene) -> DisparityMap:
+    """The ground truth of a scene with NaN for values that stand for "unknown"."""
+    truth, file = scene.gt, as_file(scene.source("gt"))
+    known = some_values(truth)
+    codes = code_values(known, float if file is None else file.stored) if known.size else []
+    return np.where(np.isin(truth, np.asarray(codes, np.float32)), np.float32(np.nan), truth) if codes else truth
 
 
 def suspicion(
@@ -69,35 +171,45 @@ def suspicion(
     source: DisparitySource | None = None,
 ) -> Suspicion | None:
     """The likeliest mistake, or None. `source` is the file that the estimate was read from, for the option to give."""
+    file = as_file(source)
+    scale = 1.0 if file is None else file.per_px
     if estimate.shape != truth.shape:
-        return wrong_size(estimate, truth, _scale(source))
-    if not np.isfinite(estimate).any():
-        return Suspicion("no-values", "No pixel has a disparity.")
-    low, high = float(np.nanmin(estimate)), float(np.nanmax(estimate))
-    if low == high and estimate.size > 1:
-        question = "; was the map ever computed?" if low == 0 else "."
-        return Suspicion("no-values", f"Every disparity is {low:g}{question}")
-    # Whole rows, since the view is judged along them.
-    step = max(1, estimate.size // MOST_PIXELS)
-    estimate, truth = estimate[::step], truth[::step]
+        return wrong_size(estimate, truth, scale)
+    empty = nothing_to_measure(estimate[np.isfinite(estimate)], estimate.size)
+    if empty is not None:
+        return empty
     pair = sampled(estimate, truth)
     if not pair.found.size:
         return None
     camera = calibration or Calibration()
-    if pair.error > pair.tolerance:
-        return _wrong_values(pair, camera, source) or _one_value(pair)
-    placed = other_view(estimate, truth) or flipped(pair)
+    codes = _codes(pair, file)
+    rest = pair.without(codes) if codes else pair
+    limited = _of_8_bits(pair, scale)
+    if rest.error > rest.tolerance or _clearly_scaled(rest):
+        explained = limited or _wrong_values(pair, rest, codes, camera, file)
+        return explained or (_one_value(pair, rest, codes, file) if codes else _unrelated(rest))
+    placed = other_view(pair) or flipped(pair)
     # Depth in metres may differ from a small disparity by less than the tolerance.
-    return placed or depth_doubt(pair, camera, source, _scale(source)) or _one_value(pair)
+    return placed or depth_doubt(pair, camera, file) or limited or _one_value(pair, rest, codes, file)
 
 
 def calibration_doubt(calibration: Calibration, truth: DisparityMap) -> Suspicion | None:
-    """Whether a calibration gives the ground truth depths that no camera pair sees: a baseline in millimetres."""
+    """Whether a calibration gives the ground truth depths that no camera pair sees: wrong units, a reversed sign."""
+    known = some_values(truth)
+    if not known.size:
+        return None
+    height, width = truth.shape
+    return (
+        _baseline_doubt(calibration, known)
+        or _focal_doubt(calibration, width)
+        or _centre_doubt(calibration, width, height)
+        or _offset_doubt(calibration, known)
+    )
+
+
+def _baseline_doubt(calibration: Calibration, known: DisparityMap) -> Suspicion | None:
     baseline, product = calibration.baseline, calibration.focal_baseline
     if baseline is None or product is None or baseline <= LARGEST_BASELINE:
-        return None
-    known = truth[np.isfinite(truth)]
-    if not known.size:
         return None
     shifted = float(np.median(known)) + calibration.doffs
     seen = f", and the ground truth at a median depth of {product / shifted:.3g} m" if shifted > 0 else ""
@@ -108,10 +220,56 @@ def calibration_doubt(calibration: Calibration, truth: DisparityMap) -> Suspicio
     )
 
 
+def _focal_doubt(calibration: Calibration, width: int) -> Suspicion | None:
+    focal = calibration.focal
+    if focal is None or FOCAL_LENGTHS[0] * width <= focal <= FOCAL_LENGTHS[1] * width:
+        return None
+    angle = 2 * math.degrees(math.atan(width / (2 * focal)))
+    return Suspicion(
+        "focal-unit",
+        f"A focal length of {focal:g} px and images {width} px wide mean an angle of view of {angle:.3g}°: is it in "
+        "metres or millimetres, or of another image size? In px it is f divided by the width of a pixel.",
+    )
+
+
+def _centre_doubt(calibration: Calibration, width: int, height: int) -> Suspicion | None:
+    """A principal point outside of the image is one of a larger image."""
+    if calibration.centre is None:
+        return None
+    x, y = calibration.centre
+    if 0 <= x <= width and 0 <= y <= height:
+        return None
+    return Suspicion(
+        "centre",
+        f"The calibration's principal point ({x:g}, {y:g}) lies outside of the images of {width} × {height} pixels: is "
+        "it the calibration of another image size? Its focal length and doffs are in pixels of that size.",
+    )
+
+
+def _offset_doubt(calibration: Calibration, known: DisparityMap) -> Suspicion | None:
+    behind = float(np.mean(known + np.float32(calibration.doffs) <= 0)) if calibration.doffs else 0.0
+    largest = float(known.max())
+    if behind <= BEHIND and calibration.doffs > LARGEST_OFFSET * max(largest, 1.0):
+        return Suspicion(
+            "doffs",
+            f"The calibration's doffs of {calibration.doffs:g} px is {calibration.doffs / largest:.2g} times the "
+            "largest disparity: is it in pixels of another image size?",
+        )
+    if behind <= BEHIND:
+        return None
+    other = float(np.mean(known - np.float32(calibration.doffs) <= 0))
+    sign = f": is its sign reversed? Set doffs to {-calibration.doffs:g}." if other < BEHIND < behind else "."
+    return Suspicion(
+        "doffs",
+        f"The calibration's doffs of {calibration.doffs:g} px puts {behind:.0%} of the known pixels behind the "
+        f"cameras (d + doffs ≤ 0){sign}",
+    )
+
+
 def lossy_doubt(source: DisparitySource | None) -> Suspicion | None:
     """Whether the map was read from a file whose compression changes values."""
-    path = getattr(source, "path", source)
-    if not isinstance(path, str | os.PathLike) or not is_lossy(path):
+    file = as_file(source)
+    if file is None or not is_lossy(file.path):
         return None
     return Suspicion(
         "lossy",
@@ -120,19 +278,82 @@ def lossy_doubt(source: DisparitySource | None) -> Suspicion | None:
     )
 
 
-def _wrong_values(pair: SampledPair, calibration: Calibration, source: DisparitySource | None) -> Suspicion | None:
-    """Mirrored, depth, or the simplest of the explanations that leave the smallest error, where it is small."""
-    other = flipped(pair) or depth_doubt(pair, calibration, source, _scale(source))
+def _codes(pair: SampledPair, file: DisparityFile | None) -> list[float]:
+    """Values of an estimate that look like codes for "unknown" and are wrong nearly everywhere."""
+    levels, counts = np.unique(pair.found, return_counts=True)
+    if levels.size < 3:
+        return []
+    suspects = code_values(pair.found, float if file is None else file.stored)
+    often = counts >= ONE_VALUE_SHARE * counts.sum()
+    nothing = levels <= 0
+    suspects += levels[nothing & often].tolist() if nothing.sum() <= MOST_CODES else []
+    for end, next_one, rest in ((0, 1, levels[1:]), (-1, -2, levels[:-1])):
+        apart = levels[end] <= 0 or abs(levels[end] - levels[next_one]) > 0.1 * np.ptp(rest)
+        if often[end] and apart and counts[end] >= ONE_VALUE_OFTEN * counts[next_one]:
+            suspects.append(float(levels[end]))
+    return [value for value in sorted(set(suspects)) if _is_wrong(value, pair)]
+
+
+def _is_wrong(value: float, pair: SampledPair, corrected: Callable[[Values], Values] | None = None) -> bool:
+    """Whether a value is wrong at nearly all of its pixels, as it is or as a correction makes it."""
+    at = pair.found == value
+    found = pair.found[at] if corrected is None else corrected(pair.found[at])
+    return float(np.mean(np.abs(found - pair.known[at]) > pair.tolerance)) >= ONE_VALUE_WRONG
+
+
+def _clearly_scaled(pair: SampledPair) -> bool:
+    """Whether a round factor explains an error that may be an ordinary one where disparities are small."""
+    if pair.error <= SMALL_MISTAKE:
+        return False
+    left = [_median_error(pair.found / factor, pair.known) for factor in _round_factors(_ratio(pair))]
+    return min(left, default=math.inf) <= SMALL_TELLING * pair.error
+
+
+def _unrelated(pair: SampledPair) -> Suspicion | None:
+    """A map that is worse than one value everywhere, and does not rise where the ground truth does."""
+    constant = float(np.median(np.abs(pair.known - np.median(pair.known))))
+    if _trend(pair.found, pair.known) > UNRELATED or pair.error < WORSE * constant + pair.tolerance:
+        return None
+    return Suspicion(
+        "unrelated",
+        f"The map does not agree with the ground truth at all ({medians(pair)}, median error {pair.error:.3g} px; one "
+        f"value everywhere would have {constant:.3g} px), and no setting was found that explains it: is it the map of "
+        "another scene, or did its values overflow?",
+    )
+
+
+def _wrong_values(
+    pair: SampledPair, rest: SampledPair, codes: Sequence[float], calibration: Calibration, file: DisparityFile | None
+) -> Suspicion | None:
+    """Mirrored, depth, or the simplest of the explanations that leave the smallest error, where it is small.
+
+    `rest` is what is not a code; codes that are wrong under the explanation too are said to be unknown.
+    """
+    rest = _without_end(rest)
+    if not rest.found.size:
+        return None
+    other = flipped(rest) or depth_doubt(rest, calibration, file)
     if other is not None:
         return other
-    candidates = [*_one_number(pair, calibration, source), *_line(pair, source)]
-    remaining = [_median_error(candidate.values, pair.known) for candidate in candidates]
-    spread = float(np.mean(np.abs(pair.known - np.median(pair.known))))
-    enough = min(TELLING * pair.error, pair.tolerance, EXPLAINED * spread + 1e-3 * pair.typical)
-    if not min(remaining) <= enough:
+    exact, inexact = _explanations(rest, calibration, file)
+    errors = [_median_error(one.corrected(rest.found), rest.known) for one in (*exact, *inexact)]
+    spread = float(np.mean(np.abs(rest.known - np.median(rest.known))))
+    enough = min(TELLING * rest.error, rest.tolerance, EXPLAINED * spread + 1e-3 * rest.typical)
+    if not min(errors, default=math.inf) <= enough:
         return None
-    best = next(place for place, left in enumerate(remaining) if left <= AS_GOOD * min(remaining) + AS_NEAR)
-    return Suspicion(candidates[best].kind, candidates[best].said())
+    left = {one: _clipped_error(one.corrected(rest.found), rest) for one in (*exact, *inexact)}
+    good = AS_GOOD * min(left.values()) + AS_NEAR
+    best = min(exact, key=lambda one: left[one], default=None)
+    if best is None or left[best] > good:
+        good = AS_GOOD * min(left[one] for one in inexact) + ROUND_SHARE * rest.typical
+        best = next(one for one in inexact if left[one] <= good)
+    lost = [code for code in codes if _is_wrong(code, pair, best.corrected)]
+    return Suspicion(best.kind, best.said(unknown_setting(lost, file) if lost else ""))
+
+
+def _clipped_error(found: Values, pair: SampledPair) -> float:
+    """The mean error, of which no pixel counts more than the tolerance."""
+    return float(np.mean(np.fmin(np.abs(found - pair.known), pair.tolerance)))
 
 
 def _median_error(found: Values, known: Values) -> float:
@@ -140,107 +361,164 @@ def _median_error(found: Values, known: Values) -> float:
     return float(np.median(np.where(np.isfinite(error), error, np.inf)))
 
 
-def _one_number(pair: SampledPair, calibration: Calibration, source: DisparitySource | None) -> list[Correction]:
-    """The map as a·d and as d + b."""
-    scale, offset = _scale(source), float(getattr(source, "offset", 0.0))
+def _ratio(pair: SampledPair) -> float:
+    """The median quotient of estimate and truth; 0 where there is none."""
     nonzero = pair.known != 0
-    ratio = _rounded(float(np.median(pair.found[nonzero] / pair.known[nonzero]))) if nonzero.any() else 0.0
-    shift = float(np.median(pair.found - pair.known))
-    found = []
-    if ratio:
-        words = "negated" if ratio == -1 else "wrong-scale"
-        option = _settings(source, scale * ratio, offset / ratio)
-        found.append(Correction(pair.found / ratio, words, lambda: _scale_said(pair, ratio, option)))
-    option_of_shift = _settings(source, scale, offset - shift)
-    found.append(
-        Correction(pair.found - shift, "offset", lambda: _offset_said(pair, shift, calibration, option_of_shift))
-    )
-    return found
+    found = float(np.median(pair.found[nonzero] / pair.known[nonzero])) if nonzero.any() else 0.0
+    return found if math.isfinite(found) else 0.0
 
 
-def _line(pair: SampledPair, source: DisparitySource | None) -> list[Correction]:
-    """The map as a·d + b."""
-    slope = _rounded(robust_line(pair.known, pair.found)[0])
+def _explanations(
+    pair: SampledPair, calibration: Calibration, file: DisparityFile | None
+) -> tuple[list[Correction], list[Correction]]:
+    """The map as a·d or d + b with a round value, and what no setting corrects: a·d + b, or with an odd value."""
+    scale, offset = (1.0, 0.0) if file is None else (file.per_px, file.offset)
+    exact: list[Correction] = []
+    inexact: list[Correction] = []
+    ratio, shift = _ratio(pair), float(np.median(pair.found - pair.known))
+    if ratio and abs(ratio - 1) > NEAR_ROUND:
+        rounded = _first_as_good(ratio, _round_factors(ratio), lambda factor: pair.found / factor, pair)
+        factor = ratio if rounded is None else rounded
+        settings = "" if rounded is None else _settings(file, scale * rounded, offset / rounded)
+        one = Correction(
+            "negated" if factor == -1 else "wrong-scale",
+            lambda values: values / factor,
+            _scale_words(pair, factor),
+            settings,
+            "; no round scale explains it.",
+        )
+        (inexact if rounded is None else exact).append(one)
+    if _trend(pair.found, pair.known) < -UNRELATED:
+        return exact, inexact  # no shift makes a map rise that falls
+    steps = [math.copysign(calibration.doffs, shift)] if _is_doffs(shift, calibration) else [float(round(shift))]
+    whole = _first_as_good(shift, steps, lambda step: pair.found - step, pair)
+    settings = "" if whole is None else _settings(file, scale, offset - whole)
+    step = shift if whole is None else whole
+    one = Correction("offset", lambda values: values - step, _offset_words(pair, shift, calibration), settings, ".")
+    (inexact if whole is None else exact).append(one)
+    return exact, inexact + _line(pair)
+
+
+def _first_as_good(
+    best: float, candidates: Sequence[float], corrected: Callable[[float], Values], pair: SampledPair
+) -> float | None:
+    """The best of the round values, where it corrects the map about as well as the best of all values; else None."""
+    errors = {value: _median_error(corrected(value), pair.known) for value in candidates}
+    enough = ROUND_ERROR * _median_error(corrected(best), pair.known) + ROUND_SHARE * pair.typical
+    smallest = min(errors.values(), default=math.inf)
+    if smallest > enough:
+        return None
+    return next(value for value in candidates if errors[value] <= smallest + ROUND_TIE * pair.typical)
+
+
+def _round_factors(ratio: float) -> list[float]:
+    """The round factors near a ratio: powers of two and of ten, 255, small whole numbers; or their reciprocals."""
+    if not ratio:
+        return []
+    size, sign = abs(ratio), math.copysign(1.0, ratio)
+    whole = size if size >= 1 else 1 / size
+    near = [2.0 ** round(math.log2(whole)), 10.0 ** round(math.log10(whole)), float(LARGEST_8_BIT), *ROUND_HALVES]
+    near += [float(round(whole))] if whole <= LARGEST_ROUND + 0.5 else []
+    close = [value for value in near if abs(value - whole) <= NEAR_ROUND * whole]
+    factors = [sign * (value if size >= 1 else 1 / value) for value in dict.fromkeys(close)]
+    return [factor for factor in factors if factor != 1]
+
+
+def _line(pair: SampledPair) -> list[Correction]:
+    """The map as a·d + b: stretched for display, or normalised."""
+    slope, _ = robust_line(pair.known, pair.found)
     if slope <= 0:
         return []
-    rest = float(np.median(pair.found - slope * pair.known))
-    offset = float(getattr(source, "offset", 0.0))
-    both = _settings(source, _scale(source) * slope, (offset - rest) / slope)
-    said = f"The disparities are scaled and shifted ({medians(pair)}): set {both}."
-    return [Correction((pair.found - rest) / slope, "wrong-scale", lambda: said)]
+    shift = float(np.median(pair.found - slope * pair.known))
+    words = (
+        f"The disparities are scaled and shifted ({medians(pair)}), about {slope:.3g} times the true ones and "
+        f"{shift:+.3g}: was the map stretched for display? Save the disparities themselves."
+    )
+    return [Correction("wrong-scale", lambda values: (values - shift) / slope, words)]
 
 
-def _scale_said(pair: SampledPair, ratio: float, option: str) -> str:
+def _scale_words(pair: SampledPair, ratio: float) -> str:
     if ratio == -1:
-        return f"The sign is reversed ({medians(pair)}): set {option}."
+        return f"The sign is reversed ({medians(pair)})"
     size = abs(ratio)
     words = f"{size:.3g} times too large" if size > 1 else f"{1 / size:.3g} times too small"
     sign = " and of the wrong sign" if ratio < 0 else ""
-    return f"The disparities are about {words}{sign} ({medians(pair)}): set {option}."
+    return f"The disparities are about {words}{sign} ({medians(pair)})"
 
 
-def _offset_said(pair: SampledPair, shift: float, calibration: Calibration, option: str) -> str:
-    doffs = calibration.doffs
+def _is_doffs(shift: float, calibration: Calibration) -> bool:
+    return bool(calibration.doffs) and math.isclose(abs(shift), abs(calibration.doffs), rel_tol=0.05)
+
+
+def _offset_words(pair: SampledPair, shift: float, calibration: Calibration) -> str:
     words = f"{abs(shift):.4g} px too {'large' if shift > 0 else 'small'}"
-    if doffs and math.isclose(abs(shift), abs(doffs), rel_tol=0.05):
-        done = "added to" if shift * doffs > 0 else "subtracted from"
-        words += f", as if the calibration's doffs of {doffs:g} px had been {done} them"
-    return f"The disparities are {words} ({medians(pair)}): set {option}."
+    if _is_doffs(shift, calibration):
+        done = "added to" if shift * calibration.doffs > 0 else "subtracted from"
+        words += f", as if the calibration's doffs of {calibration.doffs:g} px had been {done} them"
+    return f"The disparities are {words} ({medians(pair)})"
 
 
-def _rounded(ratio: float) -> float:
-    """The ratio, or the power of two or whole number, or the reciprocal of one, that it is close to."""
-    if not math.isfinite(ratio) or ratio == 0:
-        return 0.0
-    size, sign = abs(ratio), math.copysign(1.0, ratio)
-    whole = size if size >= 1 else 1 / size
-    power = 2.0 ** round(math.log2(whole))
-    if abs(whole - power) <= NEAR_POWER * whole:
-        whole = power
-    elif abs(whole - round(whole)) <= NEAR_WHOLE * whole:
-        whole = float(round(whole))
-    return sign * (whole if size >= 1 else 1 / whole)
+def _without_end(pair: SampledPair) -> SampledPair:
+    """The samples without those at 255, where so many are that 8 bits seem to have cut them off."""
+    at_end = pair.estimates == LARGEST_8_BIT
+    if not pair.found.size or pair.found.max() > LARGEST_8_BIT or not CUT_SHARE < np.mean(at_end) < 1 - CUT_SHARE:
+        return pair
+    return pair.without([LARGEST_8_BIT])
 
 
-def _scale(source: Any) -> float:
-    """The stored value per pixel of disparity with which a source was read."""
-    if not isinstance(source, DisparityFile):
-        source = DisparityFile(source) if isinstance(source, str) or hasattr(source, "__fspath__") else None
-    if source is None or source.scale is not None:
-        return 1.0 if source is None else float(source.scale or 1.0)
-    return KITTI_SCALE if _is_kitti(source) else 1.0
+def _of_8_bits(pair: SampledPair, scale: float) -> Suspicion | None:
+    """Values that 8 bits could not hold: cut off at 255, or wrapped around."""
+    stored = pair.found * scale
+    if stored.min() < 0 or stored.max() > LARGEST_8_BIT + 0.5:
+        return None
+    behind = (pair.known - pair.found) * scale
+    tolerance = max(1.0, 0.05 * pair.typical) * scale
+    at_end = np.rint(stored) == LARGEST_8_BIT
+    share = float(np.mean(at_end))
+    if share > CUT_SHARE and float(np.mean(behind[at_end] > tolerance)) > CUT_WRONG:
+        return Suspicion(
+            "saturated",
+            f"{share:.1%} of the values are 255, the largest of 8 bits, and the ground truth is larger there: the "
+            "values were cut off; save the map with 16 bits, as PFM or NPY.",
+        )
+    turns = np.rint(behind / (LARGEST_8_BIT + 1))
+    fits = np.abs(behind - turns * (LARGEST_8_BIT + 1)) <= tolerance
+    wrapped = float(np.mean(fits & (turns >= 1)))
+    if 4 * tolerance > LARGEST_8_BIT or wrapped < WRAPPED_SHARE or float(np.mean(fits)) < WRAPPED_FIT:
+        return None
+    return Suspicion(
+        "overflow",
+        f"{wrapped:.1%} of the values are too small by multiples of 256: they overflowed 8 bits; save the map with 16 "
+        "bits, as PFM or NPY.",
+    )
 
 
-def _is_kitti(source: Any) -> bool:
-    path, encoding = str(getattr(source, "path", source)), getattr(source, "encoding", None)
-    return encoding == "kitti" or (encoding is None and path.lower().endswith(".png"))
-
-
-def _settings(source: Any, scale: float, offset: float) -> str:
-    """The settings that read the source with another scale and offset."""
-    parts = ["encoding to middlebury"] if _is_kitti(source) and not getattr(source, "scale", None) else []
-    parts += [f"scale to {_rounded(scale):.6g}"] if scale != 1 or parts or not offset else []
+def _settings(file: DisparityFile | None, scale: float, offset: float) -> str:
+    """The settings that read the file with another scale and offset."""
+    parts = ["encoding to middlebury"] if file is not None and file.is_kitti and not file.scale else []
+    parts += [f"scale to {scale:.6g}"] if scale != 1 or parts or not offset else []
     parts += [f"offset to {offset:.4g}"] if abs(offset) > 1e-6 else []
     return ", ".join(parts)
 
 
-def _one_value(pair: SampledPair) -> Suspicion | None:
-    """A value outside the range of all others that fills several percent of the map and is wrong there."""
-    values, counts = np.unique(pair.found, return_counts=True)
-    if values.size < 3:
+def _one_value(
+    pair: SampledPair, rest: SampledPair, codes: Sequence[float], file: DisparityFile | None
+) -> Suspicion | None:
+    """Values that are wrong nearly wherever they are, and what to do with them."""
+    if not codes:
         return None
-    value, next_one, rest, often = values[0], values[1], values[1:], counts[0] / counts[1]
-    if counts[-1] > counts[0]:
-        value, next_one, rest, often = values[-1], values[-2], values[:-1], counts[-1] / counts[-2]
-    at = pair.found == value
-    share, wrong = float(np.mean(at)), float(np.mean(np.abs(value - pair.known[at]) > pair.tolerance))
-    apart = value <= 0 or abs(value - next_one) > 0.1 * np.ptp(rest)
-    if share < ONE_VALUE_SHARE or wrong < ONE_VALUE_WRONG or often < ONE_VALUE_OFTEN or not apart:
-        return None
+    at = np.isin(pair.found, codes)
+    wrong = float(np.mean(np.abs(pair.found[at] - pair.known[at]) > pair.tolerance))
+    words = f"{fills(codes, float(np.mean(at)))} and {'is' if len(codes) == 1 else 'are'} wrong at {wrong:.0%} of these"
+    if rest.error <= rest.tolerance:
+        means = "if it means" if len(codes) == 1 else "if they mean"
+        return Suspicion(
+            "one-value", f"{words} pixels: {means} that nothing was found, set {unknown_setting(codes, file)}."
+        )
     return Suspicion(
         "one-value",
-        f"The value {value:g} fills {share:.1%} of the map and is wrong at {wrong:.0%} of these pixels: if it means "
-        f"that nothing was found, set unknown to {value:g}.",
+        f"{words} pixels, and the rest of the map does not agree with the ground truth either: were the input images "
+        "swapped, or is it the map of another scene?",
     )
 
 
@@ -251,12 +529,9 @@ class DepthMap(NamedTuple):
     encoding: str = ""
 
 
-def depth_doubt(pair: SampledPair, calibration: Calibration, source: Any, stored_per_px: float) -> Suspicion | None:
-    """One sentence if either map holds depth, else None.
-
-    `source` is what the estimate was read from, `stored_per_px` the divisor it was read with.
-    """
-    encoding = getattr(source, "encoding", None)
+def depth_doubt(pair: SampledPair, calibration: Calibration, file: DisparityFile | None) -> Suspicion | None:
+    """One sentence if either map holds depth, else None; `file` is what the estimate was read from."""
+    encoding = None if file is None else file.encoding
     if encoding in UNITS:
         return _other_unit(pair, calibration, encoding) or _truth_too(pair)
     usable = (pair.found > 0) & (pair.known > 0)
@@ -264,7 +539,7 @@ def depth_doubt(pair: SampledPair, calibration: Calibration, source: Any, stored
         return None
     found, known = pair.found[usable], pair.known[usable]
     trend = _trend(found, known)
-    stored = (found - float(getattr(source, "offset", 0.0))) * stored_per_px
+    stored = found if file is None else file.stored(found)
     depth = _by_calibration(stored, found, known, calibration, trend)
     if depth is None and trend <= FALLING:
         depth = _by_shape(found, known, pair.truth.shape[1])
@@ -307,7 +582,8 @@ def _by_calibration(
     if product is None or trend >= RISING:
         return None
     errors: dict[DepthMap, float] = {}
-    scales = (1.0, KITTI_SCALE) if _is_stored_in_256ths(known) else (1.0,)
+    in_256ths = bool((known * KITTI_SCALE == np.rint(known * KITTI_SCALE)).all())
+    scales = (1.0, KITTI_SCALE) if in_256ths else (1.0,)
     for name, (_, per_metre) in UNITS.items():
         of_estimate = product * per_metre / np.where(stored > 0, stored, np.nan) - calibration.doffs
         errors[DepthMap("estimate", name)] = _relative_error(of_estimate, known)
@@ -343,10 +619,6 @@ def _larger_or_smaller(found: Values, known: Values, *, larger: bool) -> str:
     if 1 / APART < ratio < APART:
         return ""
     return "estimate" if (ratio > 1) == larger else "truth"
-
-
-def _is_stored_in_256ths(values: Values) -> bool:
-    return bool((values * KITTI_SCALE == np.rint(values * KITTI_SCALE)).all())
 
 
 def _said(pair: SampledPair, depth: DepthMap, calibration: Calibration) -> str:

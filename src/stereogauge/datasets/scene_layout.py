@@ -23,14 +23,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from stereogauge.datasets.layout import image, in_order, subfolders, template_pattern
+from stereogauge.datasets.layout import image, in_order, is_junk, subfolders, template_pattern
 from stereogauge.errors import DatasetError
-from stereogauge.io.files import DisparityFile, FlagFile, ImageFile, LabelFile, MaskFile
-from stereogauge.model import Calibration, Scene
+from stereogauge.io.files import DisparityFile, FileMask, ImageFile
+from stereogauge.model import Calibration, Scene, link_frames
 
 Fields: TypeAlias = Mapping[str, str]
 Templates: TypeAlias = str | tuple[str, ...]
-MaskTemplate: TypeAlias = MaskFile | LabelFile | FlagFile
 Value = TypeVar("Value")
 Argument = TypeVar("Argument", bound=Hashable)
 ANY_SUFFIX = ".*"
@@ -81,7 +80,8 @@ class SceneLayout:
     which there is no scene. Where `pairs` is true, one image without the other is an error. The scale of a map in the
     encoding `inverse` is given in units of depth per metre; f·B of the calibration is multiplied to it. `decode`
     completes a map with what belongs to the scene, such as its scale. `derive` adds fields to those of the path, or
-    returns None where the file belongs to no scene. `details` gives further arguments of `Scene`.
+    returns None where the file belongs to no scene. `details` gives further arguments of `Scene`. With `film`, scenes
+    that differ in nothing but the field `frame`, which ends with a number, are the frames of a film.
     """
 
     id: str = "{scene}"
@@ -91,7 +91,7 @@ class SceneLayout:
     left: Templates = ()
     right: Templates = ()
     views: Mapping[float, str] = field(default_factory=dict)
-    masks: Mapping[str, MaskTemplate | tuple[MaskTemplate, ...]] = field(default_factory=dict)
+    masks: Mapping[str, FileMask | tuple[FileMask, ...]] = field(default_factory=dict)
     calibration: Calibration | Callable[[ScenePlace], Calibration] | None = None
     resolution: float | Callable[[ScenePlace], float | None] | None = None
     decode: Callable[[DisparityFile, ScenePlace, Calibration | None], DisparityFile] | None = None
@@ -100,10 +100,12 @@ class SceneLayout:
     details: Callable[[ScenePlace], Mapping[str, Any]] | None = None
     needs: tuple[str, ...] = ()
     pairs: Callable[[ScenePlace], bool] | None = None
+    film: bool = False
 
     def scenes(self, base: Path, root: Path, dataset: str, given: Fields) -> list[Scene]:
         """The scenes below `base`; the fields in `given` have these values in every template."""
         found: dict[str, Scene] = {}
+        frames: list[tuple[str, int, Scene]] = []
         cache: dict[Any, Any] = {}
         for fields in self._matches(base, given):
             place = ScenePlace(base, root, fields, dataset, cache)
@@ -114,13 +116,19 @@ class SceneLayout:
             name = "-".join(filter(None, self.id.format(**place.fields).split("/"))).strip("-")
             if name not in found and (scene := self._scene(name, place)) is not None:
                 found[name] = scene
+                number = re.search(r"\d+$", place.fields.get("frame", "")) if self.film else None
+                if number is not None:
+                    film = self.id.format(**{**place.fields, "frame": ""}).strip("-/")
+                    frames.append((film or dataset, int(number[0]), scene))
+        link_frames(frames)
         return list(found.values())
 
     def _matches(self, base: Path, given: Fields) -> Iterator[Fields]:
         for template in _several(self.each) or tuple(str(file.path) for file in _several(self.truth)):
             pattern = _pattern(template, given)
             for path in sorted(base.glob(_glob(template, given))):
-                match = pattern.fullmatch(path.relative_to(base).as_posix())
+                name = path.relative_to(base).as_posix()
+                match = None if is_junk(name) else pattern.fullmatch(name)
                 if match and path.is_file():
                     yield {**given, **{name: value or "" for name, value in match.groupdict().items()}}
 
@@ -162,6 +170,27 @@ class SceneLayout:
             raise DatasetError(
                 f"{path.parent} lacks {path.name}; put it there, or move the folder away to skip the scene."
             )
+
+
+def calibration_in(template: str, read: Callable[[Path], Calibration]) -> Callable[[ScenePlace], Calibration]:
+    """What `read` finds in the calibration file of a scene, which scenes may share; unknown where there is none."""
+
+    def calibration(place: ScenePlace) -> Calibration:
+        path = place.find(template)
+        return Calibration() if path is None else place.once(read, path)
+
+    return calibration
+
+
+def without_truth(layout: SceneLayout, each: str, split: str = "test") -> SceneLayout:
+    """The same scenes of the part `split` of a dataset, which has no ground truth: they are found by an image."""
+
+    def derive(place: ScenePlace) -> Fields | None:
+        if place.fields["split"] != split:
+            return None
+        return {} if layout.derive is None else layout.derive(place)
+
+    return replace(layout, each=each, derive=derive, needs=("left",))
 
 
 @dataclass(frozen=True)
@@ -249,10 +278,5 @@ def _glob(template: str, given: Fields) -> str:
     """The pattern of `Path.glob` that finds at least what a template matches."""
     for name, value in given.items():
         template = template.replace(f"{{{name}}}", value)
-    parts = template.split("/")
-    return "/".join("**" if part.endswith("**}") else _starred(part) for part in parts)
-
-
-def _starred(part: str) -> str:
-    pieces = part.replace("{", "\0").replace("}", "\0").split("\0")
-    return "*".join(pieces[::2])
+    parts = ["**" if part.endswith("**}") else re.sub(r"\{[^}]*\}", "*", part) for part in template.split("/")]
+    return "/".join(parts)

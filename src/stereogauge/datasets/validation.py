@@ -7,27 +7,27 @@ finding, and the others are still checked.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from stereogauge.datasets.layout import MAP_SUFFIXES, map_name
-from stereogauge.datasets.plausibility import calibration_doubt, lossy_doubt, suspicion
+from stereogauge.datasets.plausibility import lossy_doubt, scene_doubts, suspicion, without_codes
 from stereogauge.datasets.results.files import list_results
-from stereogauge.datasets.results.find import FoundResults, find_results
+from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import FileError, SizeError, StereogaugeError, Unreachable
 from stereogauge.io.content import display_name
-from stereogauge.io.disparity import FileReport, inspect_disparity, report
 from stereogauge.io.files import load_disparity, load_numbers
-from stereogauge.model import Dataset, DisparityMap, DisparitySource, ResultSet, Scene
+from stereogauge.io.inspection import FileReport, inspect_disparity, map_suspicions
+from stereogauge.model import ConfidenceMaps, Dataset, DisparitySource, ResultSet, Scene
+from stereogauge.text import shortened
 
 PROBLEM, NOTE = "problem", "note"
-QUESTIONS = ("one-value", "offset")
+QUESTIONS = ("one-value", "offset", "truth-one-value", "named-depth", "truth-named-depth")
 """Findings that a map without any mistake may have: a matcher may find one disparity too often, or be biased."""
 SHOWN = 6
-CUT = "A map that is sent has the size of its scene; cut it before, instead of giving crop."
 
 Progress = Callable[[int, int, str], None]
 
@@ -76,28 +76,26 @@ def validate_results(
     dataset: Dataset,
     *,
     progress: Progress = lambda done, total, what: None,
-    submitted: bool = False,
     **options: Any,
 ) -> Validation:
-    """Check all results in a folder or zip against the ground truth; `options` are those of `find_results`.
-
-    Of `submitted` results, which come from a third party, no map of another size than its scene is decoded, and the
-    dataset itself is not judged.
-    """
+    """Check all results in a folder or zip against the ground truth; `options` are those of `find_results`."""
     found = find_results(path, dataset, **options)
-    findings = _unplaced(found, dataset)
+    maps = [name for name in found.unrecognised if map_name(name)[1] in MAP_SUFFIXES]
+    others = [name for name in found.unrecognised if name not in set(maps)]
+    findings = unplaced(maps, others, dataset.name, dataset.ids)
     for result in found.results:
-        findings += _gaps(result, dataset)
+        missing = [scene.id for scene in dataset if scene.has("gt") and scene.id not in result.maps]
+        findings += gaps(missing, len(dataset), result.name)
     total, done = sum(len(result.maps) for result in found.results), 0
     for scene in dataset:
         for result in found.results:
-            findings += _check_further(found, result, scene, submitted)
+            findings += _check_further(result, scene)
             if scene.id not in result.maps:
                 continue
-            findings += check_map(result.maps[scene.id], scene, result.name, submitted=submitted)
+            findings += check_map(result.maps[scene.id], scene, result.name)
             done += 1
             progress(done, total, f"{result.name} {scene.id}")
-        findings += [] if submitted else _calibration_findings(scene)
+        findings += [_finding(kind, said, scene=scene.id) for _, _, kind, said in scene_doubts(scene)]
         scene.release()
     if not found.results:
         findings.append(
@@ -112,11 +110,10 @@ def validate_results(
     return Validation(str(path), dataset.name, tuple(order), total, tuple(findings))
 
 
-def check_map(source: DisparitySource, scene: Scene, algorithm: str = "", *, submitted: bool = False) -> list[Finding]:
+def check_map(source: DisparitySource, scene: Scene, algorithm: str = "") -> list[Finding]:
     """What is wrong with one map of one scene: at most one problem, the most basic one.
 
-    A map of another size is read to tell why it has it; a `submitted` one is not, since its size may be meant to do
-    harm.
+    A map of another size is read to tell why it has it.
     """
     where = {"algorithm": algorithm, "scene": scene.id, "file": _name(source)}
     try:
@@ -125,14 +122,14 @@ def check_map(source: DisparitySource, scene: Scene, algorithm: str = "", *, sub
         raise
     except StereogaugeError as error:
         return [Finding("bad-ground-truth", str(error), **where)]
-    if submitted and _is_cut(source):
-        return [Finding("wrong-size", CUT, **where)]
     try:
-        shape = None if truth is None or not submitted else (truth.shape[0], truth.shape[1])
-        estimate = load_disparity(source, shape)
+        estimate = load_disparity(source)
     except SizeError as error:
-        sentence = str(error) if truth is None or error.found is None else _sizes(error.found, truth)
-        return [Finding("wrong-size", sentence, **where)]
+        if truth is None or error.found is None:
+            return [Finding("wrong-size", str(error), **where)]
+        (width, height), (known_height, known_width) = error.found, truth.shape
+        sizes = f"The map has {width} × {height} pixels, the ground truth {known_width} × {known_height}."
+        return [Finding("wrong-size", sizes, **where)]
     except Unreachable:
         raise
     except StereogaugeError as error:
@@ -140,32 +137,24 @@ def check_map(source: DisparitySource, scene: Scene, algorithm: str = "", *, sub
     lossy = lossy_doubt(source)
     notes = [] if lossy is None else [Finding(*lossy, severity=NOTE, **where)]
     if truth is None:
-        problems = report(estimate, where["file"], "").problems
-        return [Finding("suspicious", problem, **where) for problem in problems[:1]] + notes
-    suspected = suspicion(estimate, truth, scene.calibration, source)
-    if suspected is None:
-        return notes
-    return [Finding(*suspected, severity=NOTE if suspected.kind in QUESTIONS else PROBLEM, **where), *notes]
+        alone = map_suspicions(estimate, source)[:1]
+        return [Finding("suspicious", suspected.sentence, **where) for suspected in alone] + notes
+    suspected = suspicion(estimate, without_codes(scene), scene.calibration, source)
+    return notes if suspected is None else [_finding(*suspected, **where), *notes]
 
 
-def _calibration_findings(scene: Scene) -> list[Finding]:
-    try:
-        doubt = calibration_doubt(scene.calibration, scene.gt) if scene.has("gt") else None
-    except StereogaugeError:
-        return []  # an unreadable ground truth is a finding of its maps
-    return [] if doubt is None else [Finding(*doubt, scene=scene.id)]
+def _finding(kind: str, sentence: str, **where: str) -> Finding:
+    return Finding(kind, sentence, NOTE if kind in QUESTIONS else PROBLEM, **where)
 
 
-def _check_further(found: FoundResults, result: ResultSet, scene: Scene, submitted: bool) -> list[Finding]:
+def _check_further(result: ResultSet, scene: Scene) -> list[Finding]:
     """What is wrong with the right map and the confidence maps of one scene."""
     maps: dict[str, DisparitySource] = {}
     if scene.id in result.right_maps:
         maps["right map"] = result.right_maps[scene.id]
-    for (name, measure), source in found.confidence.get(result.name, {}).items():
-        if name == scene.id:
-            maps[f"confidence map {measure}".strip()] = source
-    if submitted:
-        maps = {what: source for what, source in maps.items() if not _is_cut(source)}  # the left maps are reported
+    for name, confidence in (result.other_confidence or {"": ConfidenceMaps(result.confidence)}).items():
+        if scene.id in confidence.maps:
+            maps[f"confidence map {name}".strip()] = confidence.maps[scene.id]
     return [finding for what, source in maps.items() for finding in _check_readable(source, scene, result.name, what)]
 
 
@@ -213,58 +202,25 @@ def inspect_file(path: str | os.PathLike[str], **decoding: Any) -> tuple[FileRep
     return seen, [Finding("suspicious", sentence, file=name) for sentence in seen.problems]
 
 
-def _unplaced(found: FoundResults, dataset: Dataset) -> list[Finding]:
-    maps = [name for name in found.unrecognised if map_name(name)[1] in MAP_SUFFIXES]
-    others = [name for name in found.unrecognised if name not in set(maps)]
+def unplaced(maps: Sequence[str], others: Sequence[str], dataset: str, scenes: Sequence[str]) -> list[Finding]:
+    """What is said of maps that match no scene, and of files that are no results."""
     findings = []
     if maps:
-        sentence = (
-            f"{len(maps)} map(s) match no scene of {dataset.name} and are left out: {_some(maps)}; scenes are "
-            f"{_some(dataset.ids)}."
-        )
+        known = f"scenes are {shortened(scenes, SHOWN)}"
+        sentence = f"{len(maps)} map(s) match no scene of {dataset}: {shortened(maps, SHOWN)}; {known}."
         findings.append(Finding("unknown-scene", sentence))
     if others:
-        findings.append(Finding("unrecognised", f"{len(others)} file(s) are not results: {_some(others)}.", NOTE))
+        sentence = f"{len(others)} file(s) are not results: {shortened(others, SHOWN)}."
+        findings.append(Finding("unrecognised", sentence, NOTE))
     return findings
 
 
-def _gaps(result: ResultSet, dataset: Dataset) -> list[Finding]:
-    missing = [scene.id for scene in dataset if scene.has("gt") and scene.id not in result.maps]
-    if not missing:
-        return []
-    sentence = f"{len(missing)} of {len(dataset)} scenes have no map: {_some(missing)}."
-    return [Finding("missing-scenes", sentence, algorithm=result.name)]
-
-
-def _some(names: list[str] | tuple[str, ...]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(names[:SHOWN]) + more
-
-
-def _sizes(found: tuple[int, int], truth: DisparityMap) -> str:
-    (width, height), (known_height, known_width) = found, truth.shape
-    return f"The map has {width} × {height} pixels, the ground truth {known_width} × {known_height}."
-
-
-def _is_cut(source: DisparitySource) -> bool:
-    """Whether a part is cut out of a file, whose size may then be any."""
-    return bool(getattr(source, "crop", ()))
+def gaps(missing: Sequence[str], scenes: int, algorithm: str = "") -> list[Finding]:
+    """What is said of scenes without a map."""
+    sentence = f"{len(missing)} of {scenes} scenes have no map: {shortened(missing, SHOWN)}."
+    return [Finding("missing-scenes", sentence, algorithm=algorithm)] if missing else []
 
 
 def _name(source: DisparitySource) -> str:
     path = getattr(source, "path", source)
     return display_name(path) if isinstance(path, str | os.PathLike) else "array"
-
-
-def as_rows(validation: Validation) -> list[Mapping[str, str]]:
-    """The findings as rows of a table."""
-    return [
-        {
-            "algorithm": finding.algorithm or "–",
-            "scene": finding.scene or "–",
-            "finding": finding.kind,
-            "what": finding.sentence,
-            "severity": finding.severity,
-        }
-        for finding in validation.findings
-    ]

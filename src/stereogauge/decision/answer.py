@@ -8,25 +8,43 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from stereogauge.decision.claims import Claim, Place, Tie, Verdict
+from stereogauge.decision.claims import ALPHA, TOLERANCE, Claim, Place, Tie, Verdict
+from stereogauge.decision.evidence import (
+    Settings,
+    WorstScene,
+    certain_places,
+    considered,
+    nearest_tie,
+    nearest_ties,
+    need_leader,
+    not_considered,
+    scenes_needed,
+    worst_scenes,
+)
 from stereogauge.decision.fulfilment import Fulfilment, completeness_of, fulfilment
 from stereogauge.decision.requirements import Requirements, load_requirements
-from stereogauge.decision.source import NotMeasured, Source, measured_part, opening, purpose_of, read_scores
+from stereogauge.decision.source import (
+    NotMeasured,
+    Source,
+    measured_part,
+    opening,
+    purpose_of,
+    read_scores,
+)
 from stereogauge.decision.words import Statement, render, sentences
 from stereogauge.display import Displayed
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.registry import parse_column
-from stereogauge.ranking.bootstrap import beats, rank_interval, resample_scenes
+from stereogauge.model import FULL_WIDTH
+from stereogauge.ranking.normalisation import HEURISTIC
 from stereogauge.ranking.profile import Profile, metric_words, property_of
-from stereogauge.ranking.ranks import DIGITS, final_ranks
+from stereogauge.ranking.proportions import composed_weights
 from stereogauge.ranking.run import Scores
-from stereogauge.ranking.significance import scenes_for_pair, signed_rank_p
-from stereogauge.ranking.weighted_score import WeightedScore, weigh, weighted_columns
-from stereogauge.scores.cube import ScoreCube, Values
+from stereogauge.ranking.weighted_score import WeightedScore, weigh, with_stand_ins
+from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import EVERY_PIXEL, LEAST_COVERAGE, ONLY_SURE, coverage_of
 from stereogauge.scores.selection import Selection, missing_rule
 from stereogauge.text import json_value, percent
@@ -34,9 +52,8 @@ from stereogauge.text import json_value, percent
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_RIVALS = 3
-MANY_SCENES = 50
-"""From here on the answer does not estimate how many more scenes would distinguish two algorithms."""
+OTHER_WIDTH = 1.5
+"""Images are of another size than a profile's thresholds are meant for from this ratio of widths on."""
 PARTLY = "Full profile (partly unmeasured here):"
 
 
@@ -44,7 +61,8 @@ class WeighedTerm(NamedTuple):
     """A metric with its weight, and the share of the differences between the algorithms that it causes.
 
     `stated` is the weight that the profile states, `weight` the one in force after terms without scores were left out;
-    `scores` holds each algorithm's mean over the scenes, in the order of the places.
+    `scores` holds each algorithm's mean over the scenes and `amounts` what the term adds to its weighted score, both in
+    the order of the places.
     """
 
     term: str
@@ -55,6 +73,16 @@ class WeighedTerm(NamedTuple):
     effective_weight: float
     scale: str
     scores: tuple[float, ...]
+    amounts: tuple[float, ...]
+
+
+class PropertyPart(NamedTuple):
+    """A property with its weight, its share of the differences, and what it adds to each place's weighted score."""
+
+    property: str
+    weight: float
+    effective_weight: float
+    amounts: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +91,8 @@ class Answer(Displayed):
 
     `claims` state the verdict, the headline first; `unknown_claims` what the answer cannot say. `winner` is None where
     the evidence does not decide; `leader` is the one with the best score, however little that means. `rivals` may be
-    as good as the leader or come close to it.
+    better than the leader by more than the tolerance. `properties` divides the scores of the places; `weight_distance`
+    is the total variation between declared and effective weights; `worst_scenes` are those of the leader.
     """
 
     purpose: str
@@ -78,6 +107,9 @@ class Answer(Displayed):
     measured_share: float = math.nan
     places: tuple[Place, ...] = ()
     terms: tuple[WeighedTerm, ...] = ()
+    properties: tuple[PropertyPart, ...] = ()
+    worst_scenes: tuple[WorstScene, ...] = ()
+    weight_distance: float = math.nan
     break_even: tuple[Tie, ...] = ()
     not_measured: tuple[NotMeasured, ...] = ()
     unknown_claims: tuple[Claim, ...] = ()
@@ -105,7 +137,7 @@ class Answer(Displayed):
     @property
     def commands(self) -> tuple[str, ...]:
         """The commands that would measure what is missing."""
-        return tuple(dict.fromkeys(one.command for one in self.not_measured))
+        return tuple(dict.fromkeys(one.command for one in self.not_measured if one.command))
 
     @property
     def effective_weights(self) -> dict[str, float]:
@@ -152,6 +184,9 @@ class Answer(Displayed):
             "rivals": list(self.rivals),
             "places": [json_value(place._asdict()) for place in self.places],
             "terms": [json_value(term._asdict()) for term in self.terms],
+            "properties": [json_value(part._asdict()) for part in self.properties],
+            "worst_scenes": [json_value(one._asdict()) for one in self.worst_scenes],
+            "weight_distance": json_value(self.weight_distance),
             "break_even": [json_value(tie._asdict()) for tie in self.break_even],
             "measured_share": json_value(self.measured_share),
             "not_measured": [json_value(one._asdict()) for one in self.not_measured],
@@ -180,9 +215,11 @@ def answer(
     scenes: Iterable[str] | None = None,
     algorithms: Iterable[str] | None = None,
     missing: str = "common",
-    alpha: float = 0.05,
+    alpha: float = ALPHA,
     draws: int = 2000,
     seed: int = 0,
+    tolerance: float = TOLERANCE,
+    proportions: Mapping[str, float] | str | None = None,
 ) -> Answer:
     """Which algorithm to take for an application, and how far the scores support that.
 
@@ -197,37 +234,33 @@ def answer(
         A `requirements.toml`, or a mapping with the same tables. With a profile or weights, these order the algorithms
         that meet the requirements.
     completeness
-        Where a value is needed: "every-pixel", a share (0.9 by default, or "90%"), or "sure". Scores that cover less of
-        their pixels take the last place.
+        Where a value is needed: "every-pixel", a share (0.9 by default, or "90%"), or "sure". An algorithm with a
+        value at fewer pixels is not considered; missing pixels are charged in any case.
     scenes, algorithms, missing
         What to look at, and what a gap does, as for `rank`.
     alpha
-        Level of significance of Wilcoxon's test over the scenes.
+        Level of significance of the tests over the scenes.
+    tolerance
+        Share of the leader's score by which another must be better to matter.
+    proportions
+        The share of each part of the application's images ("fine=0.3,disc=0.2,planar=0.3,other=0.2"), instead of
+        weights: scores measured on the parts are composed in these proportions.
     draws, seed
         Number of draws of weights and of scenes, and their seed.
 
     Examples
     --------
     >>> truth = np.tile([4, 4, 8, 8], (10, 5))
-    >>> scenes = [sg.Scene(f"s{k}", gt=truth) for k in range(6)]
-    >>> maps = {"near": {s.id: truth + 2 for s in scenes}, "exact": {s.id: truth for s in scenes}}
+    >>> scenes = [sg.Scene(f"s{k}", gt=truth + k) for k in range(6)]
+    >>> maps = {"near": {s.id: s.gt + 2 for s in scenes}, "exact": {s.id: s.gt for s in scenes}}
     >>> sg.answer(sg.evaluate(maps, scenes, ["bad@1"], ["all"]), weights={"bad@1": 1}).winner
     'exact'
     """
     source = read_scores(scores, completeness)
     if scenes is not None or algorithms is not None:
         source = replace(source, cube=source.cube.select(scenes=scenes, algorithms=algorithms))
-    return answered(source, profile, weights, requirements, completeness, missing, alpha, draws, seed)
-
-
-class _Settings(NamedTuple):
-    """How an answer is computed; these are also its recorded options."""
-
-    completeness: float | str
-    alpha: float
-    draws: int
-    seed: int
-    missing: str
+    weights = composed_weights(source.cube, proportions, weights, profile)
+    return answered(source, profile, weights, requirements, completeness, missing, alpha, draws, seed, tolerance)
 
 
 def answered(
@@ -237,13 +270,16 @@ def answered(
     requirements: Requirements | Mapping[str, Any] | str | Path | None = None,
     completeness: float | str = LEAST_COVERAGE,
     missing: str = "common",
-    alpha: float = 0.05,
+    alpha: float = ALPHA,
     draws: int = 2000,
     seed: int = 0,
+    tolerance: float = TOLERANCE,
 ) -> Answer:
     """The answer from scores that were read and selected; `answer` explains the parameters."""
     if not 0 < alpha < 1:
         raise StereogaugeError(f"A significance level lies between 0 and 1, for example 0.05; found {alpha:g}.")
+    if not 0 <= tolerance < 1:
+        raise StereogaugeError(f"A tolerance is a share from 0 to 1, for example 0.05; found {tolerance:g}.")
     if draws < 1:
         raise StereogaugeError(f"The certainty of an answer needs at least one draw; found {draws}.")
     wanted = None if requirements is None else load_requirements(requirements)
@@ -253,7 +289,7 @@ def answered(
     if wanted is not None and wanted.completeness is not None and completeness == LEAST_COVERAGE:
         share = wanted.completeness
     source = replace(source, cube=source.cube.limited(share))
-    settings = _Settings(completeness, alpha, draws, seed, missing)
+    settings = Settings(completeness, alpha, draws, seed, missing, tolerance)
     if completeness == ONLY_SURE:
         return _only_sure(source, purpose, settings)
     if wanted is not None:
@@ -262,28 +298,39 @@ def answered(
     return _by_weights(source, purpose, settings)
 
 
-def _by_weights(source: Source, purpose: Profile, settings: _Settings) -> Answer:
+def _by_weights(source: Source, purpose: Profile, settings: Settings) -> Answer:
     rule = missing_rule(settings.missing)
     if not any(term in (column.metric, str(column)) for term in purpose.weights for column in source.cube.columns):
         raise StereogaugeError(
             f"Nothing that the profile {purpose.id!r} weighs is measured in these scores "
             f"({', '.join(purpose.weights)}); compute it with: {measured_part(source, purpose, ()).command}"
         )
-    score, selection = weigh(source.cube, purpose.weights, missing=rule)
+    purpose = with_stand_ins(purpose, source.cube)
+    need = source.cube.least_coverage
+    kept = considered(source.cube, need)
+    score, selection = weigh(source.cube.select(algorithms=kept), profile=purpose, missing=rule)
+    selection = replace(selection, dropped=(*selection.dropped, *not_considered(source.cube, kept, need)))
     measured = measured_part(source, purpose, score.terms)
-    places = _places(score, source.cube, settings)
-    ties = _ties(score)
+    places = certain_places(score, source.cube, purpose, settings)
+    worst, ties = worst_scenes(score), nearest_ties(score)
     verdict = Verdict(
         purpose=opening(purpose),
         places=places,
         scenes=score.scenes,
+        units=score.costs.units,
         alpha=settings.alpha,
         measured_share=measured.share,
-        property_ties=tuple(tie for tie in ties if tie.of in set(map(property_of, score.terms))),
         terms=len(score.terms),
-        charged_leader=_charged_leader(score, source.cube),
+        tolerance=settings.tolerance,
+        need=need,
+        need_leader=need_leader(source.cube, purpose, rule, places[0].algorithm),
+        weight_distance=score.weight_distance,
+        disproportions=score.disproportions,
+        worst_scenes=tuple(one.scene for one in worst),
+        nearest_tie=nearest_tie(ties, score),
+        stand_ins=purpose.standing_in,
     )
-    verdict = replace(verdict, scenes_needed=_scenes_needed(score, verdict))
+    verdict = replace(verdict, scenes_needed=scenes_needed(score, verdict))
     return Answer(
         purpose=purpose.purpose,
         description=purpose.summary if measured.share == 1 else f"{PARTLY} {purpose.summary}",
@@ -297,78 +344,25 @@ def _by_weights(source: Source, purpose: Profile, settings: _Settings) -> Answer
         measured_share=measured.share,
         places=places,
         terms=_terms(score),
+        properties=_properties(score),
+        worst_scenes=worst,
+        weight_distance=score.weight_distance,
         break_even=ties,
         not_measured=measured.not_measured,
-        unknown_claims=tuple(_unknown(score, selection, verdict, source)),
+        unknown_claims=tuple(_unknown(score, selection, purpose, source)),
         options=settings._asdict(),
     )
 
 
-def _places(score: WeightedScore, cube: ScoreCube, settings: _Settings) -> tuple[Place, ...]:
-    """The algorithms from best to worst, with how sure their places are under other weights and on other scenes."""
-    first = int(score.order[0])
-    ranks = final_ranks(score.value)
-    under_weights = (final_ranks(score.perturbed(settings.draws, settings.seed)) == 1).mean(axis=0)
-    low, high, beating = ranks, ranks, np.where(ranks == 1, 0.5, 0.0)
-    if len(score.scenes) > 1:
-        drawn = np.round(score.resampled(resample_scenes(len(score.scenes), settings.draws, settings.seed)), DIGITS)
-        low, high = rank_interval(final_ranks(drawn))
-        beating = 1 - beats(drawn, first)
-    differences = score.contributions.T - score.contributions.T[:, [first]]
-    p_values = signed_rank_p(np.round(differences, DIGITS))
-    complete = dict(zip(cube.algorithms, completeness_of(cube).tolist(), strict=True))
+def _properties(score: WeightedScore) -> tuple[PropertyPart, ...]:
+    names, member = score.properties
+    parts = score.by_term[score.order] @ member
     return tuple(
-        Place(
-            algorithm=score.algorithms[place],
-            rank=int(ranks[place]),
-            score=float(score.value[place]),
-            first=float(under_weights[place]),
-            rank_low=int(low[place]),
-            rank_high=int(high[place]),
-            beats_leader=float(beating[place]),
-            p_value=float(p_values[place]),
-            completeness=None if math.isnan(share := complete[score.algorithms[place]]) else share,
+        PropertyPart(name, float(weight), float(effective), tuple(parts[:, place].tolist()))
+        for place, (name, weight, effective) in enumerate(
+            zip(names, score.weights @ member, score.effective @ member, strict=True)
         )
-        for place in score.order
     )
-
-
-def _scenes_needed(score: WeightedScore, verdict: Verdict) -> int | None:
-    """How many scenes would distinguish the leader from the first that is alike; None where that is not estimated."""
-    if not verdict.alike or verdict.too_few_scenes or len(score.scenes) >= MANY_SCENES:
-        return None
-    rival = score.algorithms.index(verdict.alike[0].algorithm)
-    gap = score.contributions[rival] - score.contributions[score.order[0]]
-    return scenes_for_pair(gap, verdict.alpha) if gap.any() else None
-
-
-def _charged_leader(score: WeightedScore, cube: ScoreCube) -> str | None:
-    """Who would lead if left-out pixels were charged, where that is one that leaves out less.
-
-    A pixel that a score leaves out then costs as much as the worst real algorithms do, and at least as much as the
-    others of its scene.
-    """
-    covered = _covered(weighted_columns(cube, score.stated), score)
-    charged = np.zeros(len(score.algorithms))
-    for term in score.terms.values():
-        share = covered[:, term.flat]
-        cells = share * term.cells + (1 - share) * np.maximum(term.cells, 1.0)
-        charged += term._replace(cells=cells).amounts.sum(axis=1)
-    best, first = int(np.argmin(np.round(charged, DIGITS))), int(score.order[0])
-    if best == first or covered[best].mean() <= covered[first].mean():
-        return None
-    return score.algorithms[best]
-
-
-def _covered(cube: ScoreCube, score: WeightedScore) -> Values:
-    """The coverage of every cost whose metric leaves missing estimates out, 1 for the others."""
-    costs = score.costs
-    rows = [cube.algorithms.index(name) for name in costs.algorithms]
-    scenes = np.array([cube.scenes.index(name) for name in costs.scenes])[costs.scene_of]
-    columns = np.array([cube.columns.index(column) for column in costs.columns])[costs.column_of]
-    left_out = np.array([column.declared.metric.left_out(cube.invalid) for column in costs.columns])[costs.column_of]
-    covered = cube.coverage[:, scenes, columns][rows]
-    return np.asarray(np.where(left_out & ~np.isnan(covered), covered, 1.0), np.float64)
 
 
 def _terms(score: WeightedScore) -> tuple[WeighedTerm, ...]:
@@ -382,37 +376,25 @@ def _terms(score: WeightedScore) -> tuple[WeighedTerm, ...]:
             effective_weight=float(score.effective[place]),
             scale=entry.origin,
             scores=tuple(score.mean_scores(term)[score.order].tolist()),
+            amounts=tuple(score.by_term[score.order, place].tolist()),
         )
         for place, (term, entry) in enumerate(score.terms.items())
     )
 
 
-def _ties(score: WeightedScore) -> tuple[Tie, ...]:
-    """Where the next algorithms would tie with the first: by property, then by term."""
-    first = int(score.order[0])
-    names, weights, by_property = score.property_ties(first)
-    by_term = score.ties(first)
-    ties: list[Tie] = []
-    for place in score.order[1 : 1 + MOST_RIVALS]:
-        rival = score.algorithms[place]
-        if len(names) > 1:
-            ties += map(Tie, [rival] * len(names), names, weights.tolist(), by_property[place].tolist())
-        ties += map(Tie, [rival] * len(score.terms), score.terms, score.weights.tolist(), by_term[place].tolist())
-    return tuple(tie for tie in ties if not math.isnan(tie.tie))
-
-
-def _unknown(score: WeightedScore, selection: Selection, verdict: Verdict, source: Source) -> Iterator[Claim]:
+def _unknown(score: WeightedScore, selection: Selection, purpose: Profile, source: Source) -> Iterator[Claim]:
     """Gaps, small numbers of scenes, terms with too much influence, and scales taken from the selection."""
     count = float(len(score.scenes))
     if count < selection.asked_scenes:
         yield Claim("scenes-left-out", numbers={"scenes": count, "asked": float(selection.asked_scenes)})
-    if verdict.too_few_scenes:
-        yield Claim("below-least-scenes", numbers={"scenes": count, "least": float(verdict.least_scenes)})
-    together: dict[str, list[str]] = {}
+    if score.costs.units < len(score.scenes):
+        together = tuple(" with ".join(unit) for unit in score.units if len(unit) > 1)
+        yield Claim("one-place", together, {"scenes": count, "units": float(score.costs.units)})
+    by_reason: dict[str, list[str]] = {}
     for what in selection.dropped:
         if what.kind == "algorithm":
-            together.setdefault(what.reason, []).append(what.name)
-    for reason, names in together.items():
+            by_reason.setdefault(what.reason, []).append(what.name)
+    for reason, names in by_reason.items():
         yield Claim("not-compared", tuple(names), texts={"reason": reason})
     for what in selection.dropped:
         if what.kind == "score":
@@ -420,14 +402,39 @@ def _unknown(score: WeightedScore, selection: Selection, verdict: Verdict, sourc
     columns = tuple(what.name for what in selection.dropped if what.kind == "column")
     if columns:
         yield Claim("nothing-to-compare", columns)
-    for term, weight, share in score.disproportions:
-        yield Claim("disproportion", (term,), {"weight": weight, "share": share})
     own = tuple(term for term, entry in score.terms.items() if "selection" in entry.origin)
     if own:
         yield Claim("no-usual-range", own)
+    guessed = tuple(dict.fromkeys(_guessed_sizes(score, source.cube)))
+    if guessed:
+        yield Claim("size-guessed", guessed)
+    yield from _other_widths(purpose, score, source.cube)
     datasets = tuple(dict.fromkeys(name for name in source.cube.datasets if name))
     if len(datasets) == 1:
         yield Claim("one-dataset", datasets)
+
+
+def _other_widths(purpose: Profile, score: WeightedScore, cube: ScoreCube) -> Iterator[Claim]:
+    """Thresholds in px where the images are much larger or smaller than those that they are meant for."""
+    terms = tuple(term for term in purpose.thresholds if term in score.terms)
+    widths = [FULL_WIDTH * facts.size for facts in cube.facts if not math.isnan(facts.size)]
+    if not terms or not widths or not purpose.image_width:
+        return
+    ratio = median(widths) / purpose.image_width
+    if max(ratio, 1 / ratio) > OTHER_WIDTH:
+        numbers = {"meant": purpose.image_width, "found": ratio * purpose.image_width}
+        yield Claim("other-width", terms, numbers, {"effect": "smaller" if ratio > 1 else "larger"})
+
+
+def _guessed_sizes(score: WeightedScore, cube: ScoreCube) -> Iterator[str]:
+    """The datasets with scenes of a guessed size, where a weighted metric is normalised by the size."""
+    if any(
+        entry.origin == HEURISTIC and parse_column(term)[0].metric.scaling == "length"
+        for term, entry in score.terms.items()
+    ):
+        for facts, dataset in zip(cube.facts, cube.datasets, strict=bool(cube.facts)):
+            if not facts.stated and not math.isnan(facts.size):
+                yield dataset or "the scenes"
 
 
 def _completeness_words(completeness: float | str, source: Source) -> str:
@@ -436,7 +443,7 @@ def _completeness_words(completeness: float | str, source: Source) -> str:
     return f"a value at {percent(source.cube.least_coverage)} of the pixels or more"
 
 
-def _only_sure(source: Source, purpose: Profile | None, settings: _Settings) -> Answer:
+def _only_sure(source: Source, purpose: Profile | None, settings: Settings) -> Answer:
     """Scores of sure pixels alone make no order."""
     shares = zip(source.cube.algorithms, completeness_of(source.cube).tolist(), strict=True)
     known = {name: share for name, share in shares if not math.isnan(share)}
@@ -455,7 +462,7 @@ def _only_sure(source: Source, purpose: Profile | None, settings: _Settings) -> 
     )
 
 
-def _by_requirements(source: Source, wanted: Requirements, purpose: Profile | None, settings: _Settings) -> Answer:
+def _by_requirements(source: Source, wanted: Requirements, purpose: Profile | None, settings: Settings) -> Answer:
     held = fulfilment(source.cube, wanted, source.protocol, draws=settings.draws, seed=settings.seed)
     lacking = _requirements_not_measured(held, source, purpose)
     meeting = held.fulfilling
@@ -486,9 +493,13 @@ def _by_requirements(source: Source, wanted: Requirements, purpose: Profile | No
         claims=claims,
         winner=winner,
         leader=weighed.leader,
+        selection=weighed.selection,
         rivals=tuple(name for name in meeting if name != winner),
         places=weighed.places,
         terms=weighed.terms,
+        properties=weighed.properties,
+        worst_scenes=weighed.worst_scenes,
+        weight_distance=weighed.weight_distance,
         break_even=weighed.break_even,
         not_measured=(*lacking, *weighed.not_measured),
         unknown_claims=weighed.unknown_claims,

@@ -25,9 +25,12 @@ OWN_PARTS: Mapping[str, str] = {
     "fine-surround": "part-fine",
 }
 """The part to which metrics bound to these pixel sets belong as a whole."""
+MEAN_ERROR, SQUARED_ERROR = "bias", ("mse", "rms")
 CANCELLED = 1e-9
 UNATTRIBUTED = "not attributed"
 """The name of the part of a difference that no region accounts for."""
+SHIFT = "common shift"
+"""The name of the cause where the errors of two maps differ by their mean."""
 
 
 class MapMeasurer(Protocol):
@@ -49,18 +52,22 @@ Statistics = Mapping[tuple[str, str, Column], Amount]
 """By algorithm, scene and column."""
 
 
-def part_columns(column: Column) -> tuple[Column, ...]:
-    """The columns whose sums make up that of `column`; empty where the metric is not a sum over pixels."""
+def part_columns(column: Column) -> Mapping[str, Column]:
+    """The columns, by part, whose sums make up that of `column`; empty where the metric is not a sum over pixels."""
     metric = column.declared.metric
-    if metric.region is not None or not metric.pools or metric.counts != "pixels":
-        return ()
-    if column.region == "all":
-        return tuple(Column(column.metric, part) for part in PARTS)
-    if column.region == "nonocc":
-        return tuple(Column(column.metric, part) for part in PARTS if part != "part-occluded")
+    if not metric.pools or metric.counts != "pixels" or metric.region in OWN_PARTS:
+        return {}
     if column.region in PARTS:
-        return (column,)
-    return tuple(Column(column.metric, region_id(f"({column.region})&{part}")) for part in PARTS)
+        return {column.region: column}
+    if column.region in ("all", "nonocc"):
+        seen = (part for part in PARTS if column.region == "all" or part != "part-occluded")
+        return {part: Column(column.metric, part) for part in seen}
+    return {part: Column(column.metric, region_id(f"({column.region})&{part}")) for part in PARTS}
+
+
+def shift_columns() -> tuple[Column, ...]:
+    """The columns that show a common shift."""
+    return Column(MEAN_ERROR, "all"), Column(SQUARED_ERROR[0], "all")
 
 
 def stored_statistics(cube: ScoreCube, algorithms: Iterable[str]) -> dict[tuple[str, str, Column], Amount]:
@@ -110,37 +117,64 @@ def part_shares(column: Column, scene: str, a: str, b: str, known: Statistics) -
     The mean of a pooled metric is Σ_p sum_p / count, so part p adds sum_{a,p}/count_a − sum_{b,p}/count_b; a root of a
     mean divides in the same proportions. None where the statistics of the parts are not known, or cancel out.
     """
-    names = list(PARTS)
     metric = column.declared.metric
     divided = part_columns(column)
     whole = [known.get((name, scene, column)) for name in (a, b)]
     if not divided or whole[0] is None or whole[1] is None:
         return None
-    amounts = np.zeros(len(names))
+    amounts = dict.fromkeys(PARTS, 0.0)
     for sign, name, whole_of in ((1.0, a, whole[0]), (-1.0, b, whole[1])):
-        parts = [known.get((name, scene, part)) for part in divided]
-        if any(part is None for part in parts) or whole_of.pixels == 0:
+        parts = {part: known.get((name, scene, one)) for part, one in divided.items()}
+        sums = {part: amount.total for part, amount in parts.items() if amount is not None}
+        if len(sums) < len(parts) or whole_of.pixels == 0:
             return None
-        sums = np.array([part.total for part in parts if part is not None])
-        if not math.isclose(sums.sum(), whole_of.total, rel_tol=1e-6, abs_tol=1e-6):
+        if not math.isclose(sum(sums.values()), whole_of.total, rel_tol=1e-6, abs_tol=1e-6):
             return None
         weight = sign / (whole_of.pixels if _averages(metric) else 1.0)
-        for part, amount in zip(divided, sums, strict=True):
-            amounts[_place(part, names)] += weight * amount
-    difference, size = amounts.sum(), np.abs(amounts).sum()
+        for part, total in sums.items():
+            amounts[part] += weight * total
+    found = np.array(list(amounts.values()))
+    difference, size = found.sum(), np.abs(found).sum()
     if metric.direction == "zero" and whole[0].total * whole[1].total < 0:
         return None
-    return None if abs(difference) <= CANCELLED * size else np.asarray(amounts / difference, np.float64)
+    return None if abs(difference) <= CANCELLED * size else np.asarray(found / difference, np.float64)
+
+
+class MeanErrors(NamedTuple):
+    """How two maps of a scene differ in the mean of their signed errors, in px, and in its square and the rest.
+
+    The mean of e² is the square of the mean of e, and the variance of e. `square` and `variance` are differences of the
+    first and the second map.
+    """
+
+    shift: float
+    square: float
+    variance: float
+
+    def explains(self, amount: float) -> bool:
+        """Whether a shift makes most of the squared errors' difference, which has the sign of `amount`."""
+        return self.square * amount > 0 and abs(self.square) > abs(self.variance)
+
+
+def mean_errors(scene: str, a: str, b: str, known: Statistics) -> MeanErrors | None:
+    """How the errors of two maps differ in their mean; None where mean and squared errors are not known."""
+    means, squares = [], []
+    for name in (a, b):
+        signed = known.get((name, scene, Column(MEAN_ERROR, "all")))
+        squared = (known.get((name, scene, Column(metric, "all"))) for metric in SQUARED_ERROR)
+        square = next((one for one in squared if one is not None), None)
+        if signed is None or square is None or not signed.pixels or not square.pixels:
+            return None
+        means.append(signed.total / signed.pixels)
+        squares.append(square.total / square.pixels)
+    by_mean = means[0] ** 2 - means[1] ** 2
+    return MeanErrors(means[1] - means[0], by_mean, squares[0] - squares[1] - by_mean)
 
 
 def _averages(metric: Metric) -> bool:
     """Whether a metric divides by its count: twice the sum over twice the pixels is the same value."""
     assert metric.finalize is not None
     return math.isclose(metric.finalize(2.0, 4), metric.finalize(1.0, 2))
-
-
-def _place(column: Column, names: list[str]) -> int:
-    return names.index(column.region.rpartition("&")[2])
 
 
 def with_rest(shares: NDArray[np.float64] | None) -> Values:

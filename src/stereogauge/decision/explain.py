@@ -10,34 +10,40 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from stereogauge.decision.attribution import (
+    SHIFT,
     UNATTRIBUTED,
     MapMeasurer,
     Statistics,
+    mean_errors,
     measured_statistics,
     own_part,
     part_columns,
     part_shares,
+    shift_columns,
     stored_statistics,
     with_rest,
 )
-from stereogauge.decision.claims import Claim
+from stereogauge.decision.claims import ALPHA, TOLERANCE, Claim, least_scenes
+from stereogauge.decision.fulfilment import completeness_of
 from stereogauge.decision.source import Source, opening, purpose_of, read_scores
 from stereogauge.decision.words import render, sentences
 from stereogauge.display import Displayed
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.masks.geometric import PARTS
-from stereogauge.metrics.registry import parse_column
 from stereogauge.protocol.parameters import EITHER_UNIT
 from stereogauge.ranking.profile import metric_words, property_of
+from stereogauge.ranking.proportions import composed_weights
+from stereogauge.ranking.ranks import DIGITS
 from stereogauge.ranking.run import Scores
-from stereogauge.ranking.weighted_score import WeightedScore, weigh
+from stereogauge.ranking.significance import greater_p
+from stereogauge.ranking.weighted_score import Term, WeightedScore, weigh
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import Values
 from stereogauge.scores.selection import missing_rule
@@ -49,12 +55,16 @@ if TYPE_CHECKING:
 MOST_REASONS = 3
 WORTH = 0.05
 """A term, scene or region is named where it makes at least this share of all amounts."""
+LEAST_LOST = 0.001
+"""A share of missing pixels that is mentioned, since the scores charge them."""
 
 
 class Reason(NamedTuple):
     """A term of the difference: negative amounts speak for the first algorithm, since lower scores are better.
 
-    `first` and `second` are the mean scores of the two in the metric's unit; `name` is the metric without its id.
+    `first` and `second` are the mean scores of the two in the metric's unit; `first_contribution` and
+    `second_contribution` what the term adds to the score of each, so that their difference is the amount. `name` is the
+    metric without its id. `part` is the region whose pixels alone the metric is about, "" where it is about others.
     """
 
     term: str
@@ -65,10 +75,16 @@ class Reason(NamedTuple):
     second: float
     amount: float
     name: str
+    part: str = ""
+    first_contribution: float = math.nan
+    second_contribution: float = math.nan
 
 
 class Piece(NamedTuple):
-    """A named part of the difference: a scene or a region. `attributed` is False for what no region accounts for."""
+    """A named part of the difference: a scene, a region or a cause.
+
+    `attributed` is False for what no region accounts for.
+    """
 
     name: str
     amount: float
@@ -79,9 +95,14 @@ class Piece(NamedTuple):
 class Explanation(Displayed):
     """Why the first algorithm scores better (or worse) than the second.
 
-    `difference` is score of the first − score of the second. `terms`, `scenes` and `regions` each sum to it; `pieces`
-    holds it by term, scene and region, shape (terms, scenes, regions). The last region is what cannot be attributed;
-    `undivided_claims` and `problems` say why, and `command` computes what is missing.
+    `difference` is score of the first − score of the second. `terms`, `scenes`, `regions` and `causes` each sum to it;
+    `pieces` holds it by term, scene and region, shape (terms, scenes, regions). The last region is what cannot be
+    attributed; `undivided_claims` and `problems` say why, and `command` computes what is missing. A cause is a region,
+    or a common shift: where the mean of the signed errors makes most of the difference of a scene's squared errors,
+    the pixels of all regions are wrong for that reason. `shift` is its mean over these scenes, second − first in px.
+    `completeness` is the share of the pixels that have a value, of the first and the second, NaN where it is unknown.
+    `units` are the independent scenes, `p_value` that of the answer's test: one-sided, that the other is not better by
+    more than the tolerance.
     """
 
     first: str
@@ -91,11 +112,16 @@ class Explanation(Displayed):
     terms: tuple[Reason, ...]
     scenes: tuple[Piece, ...]
     regions: tuple[Piece, ...]
+    causes: tuple[Piece, ...]
+    shift: float
     pieces: Values
     depth_unit: str = EITHER_UNIT
+    completeness: tuple[float, float] = (math.nan, math.nan)
     undivided_claims: tuple[Claim, ...] = ()
     problems: tuple[str, ...] = ()
     command: str = ""
+    units: int = 0
+    p_value: float = 1.0
 
     @property
     def difference(self) -> float:
@@ -149,12 +175,17 @@ class Explanation(Displayed):
             "terms": [json_value(reason._asdict()) for reason in self.terms],
             "scenes": [piece._asdict() for piece in self.scenes],
             "regions": [piece._asdict() for piece in self.regions],
+            "causes": [piece._asdict() for piece in self.causes],
+            "shift": self.shift,
             "pieces": json_value(self.pieces),
             "depth_unit": self.depth_unit,
+            "completeness": json_value(self.completeness),
             "undivided": list(self.undivided),
             "undivided_claims": [claim.to_dict() for claim in self.undivided_claims],
             "problems": list(self.problems),
             "command": self.command,
+            "units": self.units,
+            "p_value": self.p_value,
         }
 
     def to_json(self) -> str:
@@ -170,25 +201,47 @@ def _claims(found: Explanation) -> Iterator[Claim]:
     second_leads = found.better == found.second
     other = found.first if second_leads else found.second
     better_score, other_score = found.scores[::-1] if second_leads else found.scores
-    yield Claim("better", (found.better, other), {"better": better_score, "other": other_score}, purpose)
+    numbers = {"better": better_score, "other": other_score, "scenes": float(found.units), "tolerance": TOLERANCE}
+    few = found.units < least_scenes(ALPHA)
+    kind = "ahead-on-few" if few else "better" if found.p_value < ALPHA else "ahead-of"
+    yield Claim(kind, (found.better, other), numbers, purpose)
     lead = 1.0 if second_leads else -1.0
-    size = sum(abs(reason.amount) for reason in found.terms)
+    causes = sorted((one for one in found.causes if one.attributed), key=lambda piece: -lead * piece.amount)
+    if causes[0].name == SHIFT and lead * causes[0].amount > 0:
+        yield Claim("common-shift", (found.better, other), {"shift": -lead * found.shift})
+    elif lead * causes[0].amount > 0:
+        yield Claim("lead-by-region", (found.better, *_largest(causes, lead)))
     for name, sign in ((found.better, lead), (other, -lead)):
-        order = sorted(found.terms, key=lambda reason, sign=sign: -sign * reason.amount)  # type: ignore[misc]
-        reasons = [reason for reason in order if sign * reason.amount >= WORTH * size][:MOST_REASONS]
+        reasons = _reasons(found.terms, sign, causes[0].name if name == found.better else "")
         if reasons:
             yield _better_at(name, reasons, found.depth_unit, swapped=name == found.second)
+    shares = zip((found.first, found.second), found.completeness, strict=True)
+    if lost := {name: 1 - share for name, share in shares if 1 - share >= LEAST_LOST}:
+        yield Claim("charged-means", tuple(lost), lost)
     ahead = [piece for piece in found.scenes if lead * piece.amount > 0]
     if len(found.scenes) > 1:
         numbers = {"ahead": float(len(ahead)), "scenes": float(len(found.scenes))}
         yield Claim("ahead-on", (found.better, *_largest(found.scenes, lead)), numbers)
-    regions = [piece for piece in found.regions if piece.attributed and lead * piece.amount > 0]
-    if regions:
-        yield Claim("lead-by-region", (found.better, *_largest(regions, lead)))
     whole = sum(abs(piece.amount) for piece in found.regions)
     rest = abs(found.regions[-1].amount)
     if whole and rest / whole >= WORTH:
-        yield Claim("unattributed", numbers={"share": rest / whole})
+        yield Claim("unattributed", numbers={"share": rest / abs(found.difference)})
+
+
+def _reasons(terms: Sequence[Reason], sign: float, cause: str) -> list[Reason]:
+    """The terms that speak for one of the two, most first, those that are about the cause alone before all others.
+
+    Among the latter the larger difference comes first, whatever the weights: which of them differ says what happened to
+    these pixels, as weights do not.
+    """
+    size = sum(abs(reason.amount) for reason in terms)
+    worth = [reason for reason in terms if sign * reason.amount >= WORTH * size]
+
+    def place(reason: Reason) -> tuple[bool, float]:
+        own = bool(cause) and reason.part == cause
+        return not own, -round(sign * reason.amount / (reason.weight if own else 1.0), 9)
+
+    return sorted(worth, key=place)[:MOST_REASONS]
 
 
 def _better_at(name: str, reasons: Sequence[Reason], depth_unit: str, *, swapped: bool) -> Claim:
@@ -201,9 +254,11 @@ def _better_at(name: str, reasons: Sequence[Reason], depth_unit: str, *, swapped
 
 
 def _largest(pieces: Sequence[Piece], sign: float, most: int = 2) -> tuple[str, ...]:
-    order = sorted(pieces, key=lambda piece: -sign * piece.amount)
-    kept = tuple(piece.name for piece in order[:most] if sign * piece.amount > 0)
-    return kept or (order[0].name,)
+    """The pieces that speak most for one side, until they are half of all that do."""
+    order = sorted((piece for piece in pieces if sign * piece.amount > 0), key=lambda piece: -sign * piece.amount)
+    half = sum(abs(piece.amount) for piece in order) / 2
+    count = 1 if order and abs(order[0].amount) >= half else most
+    return tuple(piece.name for piece in order[:count])
 
 
 def explain(
@@ -215,20 +270,23 @@ def explain(
     *,
     maps: MapMeasurer | None = None,
     missing: str = "common",
+    proportions: Mapping[str, float] | str | None = None,
 ) -> Explanation:
     """Why algorithm `a` scores better or worse than `b` under a profile or weights of one's own.
 
     The difference is divided by metric, by scene, and by region as far as the scores are stored on the parts of the
     partition (`part-occluded`, `part-fine`, …). With `maps` (see `stereogauge.evaluation.stored_maps`) the parts are
-    measured from the maps.
+    measured from the maps. `proportions` replace weights, as for `answer`.
 
     >>> truth = np.tile([4, 4, 8, 8], (10, 5))
     >>> scores = sg.evaluate({"A": truth, "B": truth + 2}, sg.Scene("step", gt=truth), ["bad@1", "mae"], ["all"])
     >>> why = sg.explain(scores, "A", "B", weights={"bad@1": 3, "mae": 1})
     >>> [(reason.term, round(reason.amount, 3)) for reason in why.terms]
-    [('bad@1', -0.938), ('mae', -0.25)]
+    [('bad@1', -0.75), ('mae', -0.25)]
     """
-    return explained(read_scores(scores), a, b, profile, weights, maps=maps, missing=missing)
+    source = read_scores(scores)
+    weights = composed_weights(source.cube, proportions, weights, profile)
+    return explained(source, a, b, profile, weights, maps=maps, missing=missing)
 
 
 def explained(
@@ -253,8 +311,7 @@ def explained(
             raise unknown_name("algorithm of these scores", name, source.cube.algorithms)
     if a == b:
         raise StereogaugeError(f"An explanation compares two algorithms; found {a!r} twice.")
-    whole = _without_parts(source)
-    score, selection = weigh(whole.cube, weighed.weights, missing=missing_rule(missing))
+    score, selection = weigh(source.cube, profile=weighed, missing=missing_rule(missing))
     for name in (a, b):
         if name not in score.algorithms:
             reason = next(what.reason for what in selection.dropped if what.name == name)
@@ -262,12 +319,15 @@ def explained(
     known: dict[tuple[str, str, Column], Any] = stored_statistics(source.cube, (a, b))
     reasons: list[str] = []
     if maps is not None:
-        columns = [part for column in score.costs.columns for part in (column, *part_columns(column))]
-        measured, reasons = measured_statistics(maps, (a, b), score.scenes, columns, progress)
+        columns = [part for column in score.costs.columns for part in (column, *part_columns(column).values())]
+        measured, reasons = measured_statistics(maps, (a, b), score.scenes, [*columns, *shift_columns()], progress)
         known |= {key: amount for key, amount in measured.items() if key not in known}
     pieces = _pieces(score, a, b, known)
+    causes, shift = _causes(score.scenes, a, b, pieces, known)
     undivided, lacking = _undivided(score, (a, b), pieces)
     rows = [score.algorithms.index(name) for name in (a, b)]
+    better, other = sorted(rows, key=lambda row: score.value[row])
+    behind = np.round(score.behind(better, TOLERANCE)[[other]].T, DIGITS)
     terms = tuple(
         Reason(
             term=term,
@@ -278,10 +338,14 @@ def explained(
             second=float(score.mean_scores(term)[rows[1]]),
             amount=float(pieces[place].sum()),
             name=metric_words(term, with_id=False),
+            part=_own_name(score, entry),
+            first_contribution=float(score.by_term[rows[0], place]),
+            second_contribution=float(score.by_term[rows[1], place]),
         )
         for place, (term, entry) in enumerate(score.terms.items())
     )
     *parts, rest = pieces.sum(axis=(0, 1)).tolist()
+    complete = dict(zip(source.cube.algorithms, completeness_of(source.cube).tolist(), strict=True))
     return Explanation(
         first=a,
         second=b,
@@ -290,18 +354,17 @@ def explained(
         terms=terms,
         scenes=tuple(map(Piece, score.scenes, pieces.sum(axis=(0, 2)).tolist())),
         regions=(*map(Piece, PARTS.values(), parts), Piece(UNATTRIBUTED, rest, attributed=False)),
+        causes=causes,
+        shift=shift,
         pieces=pieces,
         depth_unit=selection.depth_unit,
+        completeness=(complete[a], complete[b]),
         undivided_claims=undivided,
         problems=tuple(reasons),
         command=source.command(lacking, PARTS) if lacking else "",
+        units=score.costs.units,
+        p_value=float(greater_p(behind)[0]),
     )
-
-
-def _without_parts(source: Source) -> Source:
-    """The scores without the columns on parts, which would count pixels a second time."""
-    kept = [k for k, column in enumerate(source.cube.columns) if not set(column.region.split("&")) & set(PARTS)]
-    return source if len(kept) == len(source.cube.columns) else replace(source, cube=source.cube.take(columns=kept))
 
 
 def _pieces(score: WeightedScore, a: str, b: str, known: Statistics) -> Values:
@@ -320,6 +383,27 @@ def _pieces(score: WeightedScore, a: str, b: str, known: Statistics) -> Values:
     return pieces
 
 
+def _causes(
+    scenes: Sequence[str], a: str, b: str, pieces: Values, known: Statistics
+) -> tuple[tuple[Piece, ...], float]:
+    """The difference by cause, and the mean of the common shifts."""
+    shifted, shifts = np.zeros(len(scenes), bool), []
+    for place, scene in enumerate(scenes):
+        found = mean_errors(scene, a, b, known)
+        if found is not None and found.explains(float(pieces[:, place].sum())):
+            shifted[place] = True
+            shifts.append(found.shift)
+    *parts, rest = pieces[:, ~shifted].sum(axis=(0, 1)).tolist()
+    causes = (Piece(SHIFT, float(pieces[:, shifted].sum())), *map(Piece, PARTS.values(), parts))
+    return (*causes, Piece(UNATTRIBUTED, rest, attributed=False)), float(np.mean(shifts)) if shifts else 0.0
+
+
+def _own_name(score: WeightedScore, entry: Term) -> str:
+    """The name of the part that a term belongs to as a whole, "" where it belongs to none."""
+    own = own_part(score.costs.columns[score.costs.column_of[entry.flat[0]]])
+    return "" if own is None else list(PARTS.values())[int(own.argmax())]
+
+
 def _undivided(
     score: WeightedScore, names: tuple[str, str], pieces: Values
 ) -> tuple[tuple[Claim, ...], dict[str, None]]:
@@ -333,7 +417,7 @@ def _undivided(
         if not np.isfinite(costs.matrix[rows][:, entry.flat]).all():
             reasons["sparse"].append(term)
         elif any(part_columns(costs.columns[costs.column_of[flat]]) for flat in entry.flat):
-            reasons["not-stored"].append(parse_column(term)[0].id)
+            reasons["not-stored"].append(term)
         else:
             reasons["not-pixels"].append(term)
     claims = tuple(
@@ -341,4 +425,13 @@ def _undivided(
         for reason, terms in reasons.items()
         if terms
     )
-    return claims, dict.fromkeys(reasons["not-stored"])
+    return claims, dict.fromkeys(text for term in reasons["not-stored"] for text in _part_metrics(score, term))
+
+
+def _part_metrics(score: WeightedScore, term: str) -> Iterator[str]:
+    """What `evaluate --metrics` computes on the parts: the metric, or its columns where it has pixels of its own."""
+    column = score.costs.columns[score.costs.column_of[score.terms[term].flat[0]]]
+    if column.declared.metric.region is None:
+        yield column.metric
+    else:
+        yield from map(str, part_columns(column).values())

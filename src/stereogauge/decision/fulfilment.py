@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.decision.claims import Claim
-from stereogauge.decision.requirements import Requirements
+from stereogauge.decision.requirements import Camera, Requirements
 from stereogauge.decision.words import phrases, sentences, with_unit
+from stereogauge.metrics.run_time import image_size, sizes_in_words
 from stereogauge.protocol import Protocol
 from stereogauge.ranking.bootstrap import resample_scenes
 from stereogauge.scores.aggregation import aggregated
@@ -21,6 +23,8 @@ from stereogauge.text import json_value
 SURE = 0.95
 """Share of the draws of scenes in which a winner must meet the requirements."""
 LEAST_SCENES = 2
+WHOLE_SETS = ("bad", "mae", "mse", "rms", "bias", "density")
+"""Metrics of which the set is the whole region, so that their coverage is that of the region."""
 DEPTH, LOST, TIME, EMPTY = "bad-z", "f-missing", "seconds", "invalid"
 """The metrics that requirements are read from."""
 
@@ -60,7 +64,7 @@ class Fulfilment:
     """Values of every algorithm in the column of every requirement, means over the scenes; NaN where not measured.
 
     `holds` (draws, algorithms) is, for draws of as many scenes, who meets every measured requirement. `camera` are
-    claims about what the camera allows, whatever the algorithm; `scenes` is the number of scenes.
+    claims about what the camera allows, whatever the algorithm; `scenes` is the number of independent scenes.
     """
 
     name: str
@@ -217,8 +221,17 @@ class Fulfilment:
         }  # fmt: skip
 
 
-def required_columns(wanted: Requirements, protocol: Protocol | None = None, size: float = 1.0) -> list[Requirement]:
-    """The columns that the requirements become; `size` is that of the scenes relative to full resolution."""
+def required_columns(
+    wanted: Requirements,
+    protocol: Protocol | None = None,
+    size: float = 1.0,
+    timed: Sequence[tuple[int, int]] = (),
+) -> list[Requirement]:
+    """The columns that the requirements become.
+
+    `size` is that of the scenes relative to full resolution, `timed` are the image sizes that run times are scaled
+    from; without them run times count as they were measured.
+    """
     camera = wanted.camera
     found = []
     if wanted.tolerance is not None:
@@ -230,7 +243,10 @@ def required_columns(wanted: Requirements, protocol: Protocol | None = None, siz
     if wanted.object_size is not None:
         found.append(_lost_objects(wanted, protocol, size))
     if wanted.seconds is not None:
-        claim = Claim("run-time", numbers={"seconds": wanted.seconds})
+        numbers = {"seconds": wanted.seconds, "width": camera.width, "height": camera.height}
+        claim = Claim("run-time", numbers=numbers)
+        if timed:
+            claim = Claim("scaled-run-time", numbers=numbers, texts={"measured": sizes_in_words(timed)})
         found.append(Requirement(f"{TIME}:scene", wanted.seconds, "s", claim))
     if wanted.completeness is not None:
         claim = Claim("coverage", numbers={"share": wanted.completeness})
@@ -287,7 +303,9 @@ def fulfilment(
 ) -> Fulfilment:
     """Check the scores of a cube against requirements."""
     sizes = [size for size in cube.sizes if not math.isnan(size)]
-    required = tuple(required_columns(wanted, protocol, float(np.median(sizes)) if sizes else 1.0))
+    timed = _timed_sizes(cube)
+    required = tuple(required_columns(wanted, protocol, float(np.median(sizes)) if sizes else 1.0, timed))
+    cube = _at_camera(cube, wanted.camera, timed)
     columns = {str(column): place for place, column in enumerate(cube.columns)}
     columns |= {c.metric: place for place, c in enumerate(cube.columns) if c.declared.metric.region is not None}
     columns |= {f"{c.metric}:scene": place for place, c in enumerate(cube.columns) if c.metric == TIME}
@@ -300,19 +318,37 @@ def fulfilment(
         if one.column in columns:
             values[:, k] = means[:, columns[one.column]]
             scene_values[:, :, k] = cube.values[:, :, columns[one.column]].T
-        elif one.column.startswith(EMPTY):
-            scene_values[:, :, k] = 100 * (1 - scene_completeness(cube)).T
-            values[:, k] = 100 * (1 - completeness_of(cube))
-    holds = _held(scene_values, values, np.array([one.limit for one in required]), draws, seed)
-    camera = camera_limits(wanted)
-    return Fulfilment(wanted.name, required, cube.algorithms, values, holds, camera, len(cube.scenes))
+        elif one.column == f"{EMPTY}:all" and (place := _counting_column(cube, "all")) is not None:
+            scene_values[:, :, k] = 100 * (1 - cube.coverage[:, :, place]).T
+            values[:, k] = 100 * (1 - cube.coverage_over_scenes[:, place])
+    units = cube.unit_of
+    count = len(np.unique(units))
+    times = resample_scenes(count, draws, seed)[:, units]
+    holds = _held(scene_values, values, np.array([one.limit for one in required]), times)
+    return Fulfilment(wanted.name, required, cube.algorithms, values, holds, camera_limits(wanted), count)
 
 
-def _held(scene_values: Values, values: Values, limits: Values, draws: int, seed: int) -> NDArray[np.bool_]:
-    """Who keeps every measured limit on draws of as many scenes, with replacement; shape (draws, algorithms)."""
-    count, algorithms, required = scene_values.shape
-    counts = resample_scenes(count, draws, seed)
-    held = np.ones((draws, algorithms), bool)
+def _timed_sizes(cube: ScoreCube) -> tuple[tuple[int, int], ...]:
+    """The image size of every scene, from the notes of its run times; none at all where that of one is not stated."""
+    known = {scene: size for (_, scene), note in cube.runs.items() if (size := image_size(note)) is not None}
+    return tuple(known[scene] for scene in cube.scenes) if known.keys() >= set(cube.scenes) else ()
+
+
+def _at_camera(cube: ScoreCube, camera: Camera, timed: Sequence[tuple[int, int]]) -> ScoreCube:
+    """The cube with run times scaled from the images that they were measured on to those of the camera."""
+    if not timed:
+        return cube
+    pixels = np.array([width * height for width, height in timed], np.float64)
+    values = cube.values.copy()
+    for place in (place for place, column in enumerate(cube.columns) if column.metric == TIME):
+        values[:, :, place] *= camera.width * camera.height / pixels
+    return replace(cube, values=values)
+
+
+def _held(scene_values: Values, values: Values, limits: Values, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Who keeps every measured limit where each scene is drawn so often; shape (draws, algorithms)."""
+    _, algorithms, required = scene_values.shape
+    held = np.ones((len(counts), algorithms), bool)
     for k in range(required):
         known = ~np.isnan(scene_values[:, :, k])
         if not known.any():
@@ -326,6 +362,17 @@ def _held(scene_values: Values, values: Values, limits: Values, draws: int, seed
     return held
 
 
+def _counting_column(cube: ScoreCube, region: str) -> int | None:
+    """A column that counts the pixels of this very region, with those that have no value."""
+    support = np.nansum(cube.support, axis=(0, 1))
+    found = (
+        place
+        for place, column in enumerate(cube.columns)
+        if column.region == region and column.declared.metric.id in WHOLE_SETS and support[place] > 0
+    )
+    return next(found, None)
+
+
 def _widest_column(cube: ScoreCube) -> int | None:
     """The column that counts most pixels, and so best shows where an algorithm has values."""
     support = np.nansum(cube.support, axis=(0, 1))
@@ -336,11 +383,6 @@ def _widest_column(cube: ScoreCube) -> int | None:
 def completeness_of(cube: ScoreCube) -> Values:
     """Share of the pixels that have a value, per algorithm; NaN where that is not known."""
     place = _widest_column(cube)
-    return np.full(len(cube.algorithms), np.nan) if place is None else cube.coverage_over_scenes[:, place]
-
-
-def scene_completeness(cube: ScoreCube) -> Values:
-    """The same on each scene, shape (algorithms, scenes)."""
-    place = _widest_column(cube)
-    shape = (len(cube.algorithms), len(cube.scenes))
-    return np.full(shape, np.nan) if place is None else cube.coverage[:, :, place]
+    if place is None:
+        return np.full(len(cube.algorithms), np.nan)
+    return cube.take(columns=[place]).coverage_over_scenes[:, 0]

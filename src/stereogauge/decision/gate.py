@@ -2,6 +2,9 @@
 
 A limit such as `bad@1:nonocc=+0.1` allows a score to rise by 0.1 in its own unit, `bad@1:nonocc=+5%` by a twentieth of
 the old score, `bad@1:nonocc=12` to the value 12. Where higher is better, the same limits hold for a fall.
+
+What the baseline has and the new scores lack fails too: an algorithm, a scene, a map that could not be read, a scene
+with other ground truth.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 from xml.etree import ElementTree
 
@@ -19,14 +23,16 @@ from stereogauge.decision.claims import Claim
 from stereogauge.decision.words import render
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.registry import parse_column
+from stereogauge.protocol import Aggregations
 from stereogauge.ranking.significance import signed_rank_p
 from stereogauge.scores.aggregation import aggregated, column_costs
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.scope import Aggregation
+from stereogauge.scores.facts import unit_means
 
 LIMIT = re.compile(r"(?P<sign>[+]?)(?P<amount>\d+(?:\.\d*)?|\.\d+)(?P<percent>%?)")
 OVERALL = "all scenes"
+LOST = "lost"
 LESS_COVERED = 0.01
 """A fall of coverage by more than this share of the pixels fails a score that leaves missing estimates out."""
 
@@ -75,8 +81,9 @@ def parse_limit(text: str) -> Limit:
 class Check(NamedTuple):
     """One limit checked for one algorithm, on one scene or over all: old and new score, and whether it is kept.
 
-    `p_value` is of Wilcoxon's test of old against new over the scenes, NaN where fewer than six scenes can be paired;
-    `chance` marks a rise that the test cannot distinguish from chance, which does not fail the gate.
+    `p_value` is of Wilcoxon's test of old against new over the independent scenes, NaN where fewer than two can be
+    paired; `chance` marks a rise that the test cannot distinguish from chance, which does not fail the gate. A check
+    of something that is missing has no limit, and `note` says what is missing.
     """
 
     algorithm: str
@@ -99,8 +106,23 @@ class Check(NamedTuple):
     def verdict(self) -> str:
         """The outcome in a few words."""
         if self.kept:
-            return "kept"
+            return f"{self.note} (allowed)" if self.note else "kept"
         return self.note or ("within chance" if self.chance else "worse")
+
+    @property
+    def subject(self) -> str:
+        """What the check is about, in a few words."""
+        if self.limit:
+            return f"{self.algorithm} by {self.column}"
+        scene = "" if self.where == OVERALL else self.where
+        return f"{' on '.join(filter(None, (self.algorithm, scene)))}: {self.note}"
+
+    @property
+    def text(self) -> str:
+        """What was found, in one line."""
+        if not self.limit:
+            return self.note
+        return f"{self.old:g} became {self.new:g}, allowed {self.limit} {self.note}".strip()
 
 
 @dataclass(frozen=True)
@@ -120,7 +142,7 @@ class Gate:
         """The verdict, the headline first."""
         failed = [check for check in self.checks if check.failed]
         numbers = {"failed": float(len(failed)), "checks": float(len(self.checks))}
-        columns = tuple(dict.fromkeys(f"{check.algorithm} by {check.column}" for check in failed))
+        columns = tuple(dict.fromkeys(check.subject for check in failed))
         verdict = Claim("gate-failed" if failed else "gate-passed", columns, numbers)
         return (verdict, Claim("only-in-baseline", self.left_out)) if self.left_out else (verdict,)
 
@@ -137,17 +159,33 @@ class Gate:
         )
         for check in self.checks:
             case = ElementTree.SubElement(
-                suite, "testcase", classname=f"{check.algorithm}.{check.column}", name=check.where
+                suite, "testcase", classname=f"{check.algorithm}.{check.column}".strip("."), name=check.where
             )
-            text = f"{check.old:g} became {check.new:g}, allowed {check.limit} {check.note}".strip()
             if check.failed:
-                ElementTree.SubElement(case, "failure", message=text).text = text
+                ElementTree.SubElement(case, "failure", message=check.text).text = check.text
             elif check.chance:
-                ElementTree.SubElement(case, "system-out").text = f"{text}; within chance, p = {check.p_value:.2g}"
+                within = f"{check.text}; within chance, p = {check.p_value:.2g}"
+                ElementTree.SubElement(case, "system-out").text = within
         root = ElementTree.Element("testsuites")
         root.append(suite)
         ElementTree.indent(root)
         return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+    def annotations(self) -> str:
+        """Workflow commands of GitHub: one error per failed check, or a notice that nothing failed."""
+        failed = [check for check in self.checks if check.failed]
+        lines = [
+            f"::error title={_property(check.subject)}::{_data(f'{check.where}: {check.text}')}" for check in failed
+        ]
+        return "".join(f"{line}\n" for line in lines or [f"::notice title=stereogauge gate::{_data(self.sentence)}"])
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def gate(
@@ -159,7 +197,9 @@ def gate(
     per_scene: bool = False,
     significant: bool = False,
     alpha: float = 0.05,
-    how: Aggregation = "mean",
+    how: Aggregations = "mean",
+    failures: Mapping[tuple[str, str], str] = MappingProxyType({}),
+    allow_missing: bool = False,
 ) -> Gate:
     """Compare the scores of a cube with those of a baseline.
 
@@ -167,7 +207,8 @@ def gate(
     Scenes are those that both have. A score that leaves missing estimates out also fails where it covers less of its
     pixels than before. `per_scene` checks every scene on its own, beside all of them together.
     `significant` lets a rise over all scenes pass that Wilcoxon's test over the scenes cannot distinguish from chance.
-    A score that the baseline has and the new cube lacks fails.
+    A score that the baseline has and the new cube lacks fails, and so do algorithms and scenes that are gone, scenes
+    with other ground truth, and maps in `failures` (reasons by algorithm and scene), unless `allow_missing` is given.
     """
     pairs = dict(names) if names is not None else {name: name for name in new.algorithms if name in old.algorithms}
     if not pairs:
@@ -175,17 +216,35 @@ def gate(
             f"No algorithm is in both stores: {', '.join(new.algorithms)} here, {', '.join(old.algorithms)} in the "
             "baseline; name the pair with --algorithm NEW=OLD."
         )
-    scenes = [name for name in old.scenes if name in new.scenes]
+    changed = _changed_truth(new, old)
+    scenes = [name for name in old.scenes if name in new.scenes and name not in changed]
+    lost = [] if names is not None else [name for name in old.algorithms if name not in pairs]
+    gone = [(name, OVERALL, "gone from the store") for name in lost]
+    gone += [("", name, "the scene is gone from the store") for name in old.scenes if name not in new.scenes]
+    gone += [("", name, "its ground truth changed") for name in changed]
+    gone += [(name, scene, f"failed: {reason}") for (name, scene), reason in failures.items() if name in pairs]
+    checks = [_missing(*one, allowed=allow_missing) for one in gone]
     if not scenes:
         raise StereogaugeError("The two stores have no scene in common; a gate compares scores on the same scenes.")
-    checks: list[Check] = []
     for limit in limits:
         for column in _columns(limit, new, old):
             for name, before in pairs.items():
                 now = new.select(algorithms=[name], scenes=scenes, metrics=[str(column)])
                 then = old.select(algorithms=[before], scenes=scenes, metrics=[str(column)])
-                checks += _checks(now, then, column, limit, per_scene, alpha if significant else None, how)
+                found = _checks(now, then, column, limit, per_scene, alpha if significant else None, how)
+                checks += [one._replace(kept=True) if one.note == LOST and allow_missing else one for one in found]
     return Gate(tuple(checks), tuple(name for name in old.scenes if name not in new.scenes))
+
+
+def _changed_truth(new: ScoreCube, old: ScoreCube) -> list[str]:
+    """The scenes of both cubes whose ground truth differs, as far as both know it."""
+    truths = [{name: one.truth for name, one in zip(cube.scenes, cube.facts, strict=False)} for cube in (old, new)]
+    before, now = truths
+    return [name for name, truth in before.items() if truth and now.get(name) and now[name] != truth]
+
+
+def _missing(algorithm: str, where: str, note: str, *, allowed: bool) -> Check:
+    return Check(algorithm, "", where, "", math.nan, math.nan, allowed, math.nan, False, note)
 
 
 def _columns(limit: Limit, new: ScoreCube, old: ScoreCube) -> list[Column]:
@@ -209,7 +268,7 @@ def _checks(
     limit: Limit,
     per_scene: bool,
     alpha: float | None,
-    how: Aggregation,
+    how: Aggregations,
 ) -> list[Check]:
     values = [cube.values[0, :, 0] for cube in (then, now)]
     costs = [column_costs([column], cube.values)[0, :, 0] for cube in (then, now)]
@@ -218,16 +277,14 @@ def _checks(
         scene for scene, before, after in zip(now.scenes, *costs, strict=True) if before == before and after != after
     ]
     part = [cube.take(scenes=np.flatnonzero(both).tolist()) for cube in (then, now)] if both.any() else None
-    change = costs[1][both] - costs[0][both]
+    change = unit_means(costs[1][both] - costs[0][both], now.unit_of[both])
     p_value = float(signed_rank_p(change[:, None])[0]) if len(change) > 1 and change.any() else math.nan
     checks = []
     name = now.algorithms[0]
     for scene in lost:
         place = now.scenes.index(scene)
         checks.append(
-            Check(
-                name, str(column), scene, limit.text, float(values[0][place]), math.nan, False, math.nan, False, "lost"
-            )
+            Check(name, str(column), scene, limit.text, float(values[0][place]), math.nan, False, math.nan, False, LOST)
         )
     if part is not None:
         overall = [float(aggregated(cube, how)[0, 0]) for cube in part]

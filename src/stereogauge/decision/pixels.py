@@ -23,9 +23,11 @@ from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.scores.cube import ScoreCube, Values
 
 BOTH_RIGHT, ONLY_FIRST, ONLY_SECOND, BOTH_WRONG, NOT_COUNTED = 0, 1, 2, 3, 255
-COLOURS = {BOTH_RIGHT: "#e8e8e8", ONLY_FIRST: "#0072b2", ONLY_SECOND: "#e69f00", BOTH_WRONG: "#cc79a7"}
+COLOURS = {BOTH_RIGHT: "#e8e8e8", ONLY_FIRST: "#0072b2", ONLY_SECOND: "#e69f00", BOTH_WRONG: "#f0e442"}
+"""Yellow is the colour of Okabe and Ito that no algorithm has."""
 MOST_PICTURED = 3
 CROP_SHARE, SMALLEST_CROP = 7, 32  # crops are a seventh of the image wide, and at least 32 px
+UNSEEN_SHIFT, UNSEEN_SHARE = 1.0, 0.02  # px, and share of the disparity range: shifts up to the larger one do not show
 
 
 class MapOrigins(Interface):
@@ -67,12 +69,24 @@ class DifferingCrop(NamedTuple):
         return slice(self.top, self.top + self.side), slice(self.left, self.left + self.side)
 
 
+class ProfileLine(NamedTuple):
+    """Disparities along a part of one row, from the column `left` on: of the truth and of both maps."""
+
+    row: int
+    left: int
+    truth: NDArray[np.float32]
+    first: NDArray[np.float32]
+    second: NDArray[np.float32]
+
+
 @dataclass(frozen=True, eq=False)
 class Contrast:
     """Two maps of a scene under one column: `verdict` has four colours, `gain` is |e_first| − |e_second| in px.
 
     `shares` are those of the counted pixels: both right, only the first, only the second, both wrong. Crops are in
-    the order of their contribution. Pixels that the column does not count are greyed.
+    the order of their contribution; those in which the maps differ by a small shift only are left out, since both look
+    the same. `shift` is the shift in px where that is all of the scene's difference, else 0; `line` shows it. Pixels
+    that the column does not count are greyed.
     """
 
     scene: Scene
@@ -85,15 +99,24 @@ class Contrast:
     gain: Picture
     shares: tuple[float, float, float, float]
     crops: tuple[DifferingCrop, ...]
+    shift: float
+
+    @property
+    def line(self) -> ProfileLine | None:
+        """Where a shift is visible that no crop shows; None where there is no such shift, or no such place."""
+        return profile_line(self.scene.gt, self.estimates, self.counted) if self.shift else None
 
     @property
     def shares_text(self) -> str:
         """The four shares in words."""
         right, one, two, wrong = (100 * share for share in self.shares)
-        return (
+        text = (
             f"both right at {right:.1f} % of the pixels, only {self.first} at {one:.1f} %, only {self.second} at "
             f"{two:.1f} %, both wrong at {wrong:.1f} %"
         )
+        if not self.shift:
+            return text
+        return f"{text}; {self.second} differs by a shift of {self.shift:+.2f} px, which no crop shows"
 
     @property
     def text(self) -> str:
@@ -119,8 +142,12 @@ def contrast(
     protocol: Protocol | str | None = None,
     *,
     crops: int = 3,
+    colours: Mapping[str, str] | None = None,
 ) -> Contrast:
-    """Hold two maps, by the names of their algorithms, against the scene's ground truth and each other."""
+    """Hold two maps, by the names of their algorithms, against the scene's ground truth and each other.
+
+    `colours` are those of the algorithms where they have some, so that a map shows who is right in the same ones.
+    """
     if len(maps) != 2:
         raise StereogaugeError(f"A contrast takes the maps of two algorithms; found {len(maps)}.")
     regions = SceneRegions(scene, load_protocol(protocol))
@@ -133,13 +160,17 @@ def contrast(
     verdict[counted] = (2 * wrong[0] + wrong[1])[counted]
     size = max(1, int(counted.sum()))
     shares = np.bincount(verdict[counted], minlength=4)[:4] / size
+    own = colours or {}
     legend = {
         BOTH_RIGHT: ("both right", COLOURS[BOTH_RIGHT]),
-        ONLY_FIRST: (f"only {first} right", COLOURS[ONLY_FIRST]),
-        ONLY_SECOND: (f"only {second} right", COLOURS[ONLY_SECOND]),
+        ONLY_FIRST: (f"only {first} right", own.get(first, COLOURS[ONLY_FIRST])),
+        ONLY_SECOND: (f"only {second} right", own.get(second, COLOURS[ONLY_SECOND])),
         BOTH_WRONG: ("both wrong", COLOURS[BOTH_WRONG]),
     }
     behind = backdrop(scene)
+    limits = scene.gt[counted & np.isfinite(scene.gt)]
+    unseen = max(UNSEEN_SHIFT, UNSEEN_SHARE * float(np.ptp(limits))) if limits.size else UNSEEN_SHIFT
+    apart = _apart(measured[0].estimate, measured[1].estimate)
     return Contrast(
         scene=scene,
         first=first,
@@ -150,7 +181,10 @@ def contrast(
         verdict=Picture(f"{scene.id}: who is right, {column}", verdict, "labels", legend=legend, backdrop=behind),
         gain=_gain(measured, counted, (first, second), behind),
         shares=(float(shares[0]), float(shares[1]), float(shares[2]), float(shares[3])),
-        crops=ranked_crops(wrong[0], wrong[1], counted, crops),
+        crops=ranked_crops(
+            wrong[0], wrong[1], counted, crops, lambda window: not small_shift(apart[window][counted[window]], unseen)
+        ),
+        shift=small_shift(apart[counted], unseen),
     )
 
 
@@ -201,8 +235,70 @@ def _gain(
     return Picture(title, values, "diverging", "px", (-limit, limit), backdrop=behind)
 
 
-def ranked_crops(first_wrong: Mask, second_wrong: Mask, counted: Mask, most: int) -> tuple[DifferingCrop, ...]:
+def _apart(first: DisparityMap, second: DisparityMap) -> NDArray[np.float32]:
+    """Second − first in px: 0 where both are missing, infinite where one is."""
+    lacking = np.isnan(first).astype(np.int8) - np.isnan(second).astype(np.int8)
+    return np.where(lacking == 0, np.nan_to_num(second - first), np.float32(np.inf)).astype(np.float32)
+
+
+def small_shift(apart: NDArray[np.float32], unseen: float) -> float:
+    """The shift between two maps where it makes most of their difference and is at most `unseen` px, else 0.
+
+    It is the median m of the differences d, if Σ|d − m| < Σ|d| / 2.
+
+    >>> small_shift(np.array([0.6, 0.5, 0.7, 0.6], np.float32), 1.0).__round__(3)
+    0.6
+    >>> small_shift(np.array([0.0, 0.0, 0.0, 9.0], np.float32), 1.0)
+    0.0
+    """
+    if not apart.size or not np.isfinite(apart).all():
+        return 0.0
+    shift = float(np.median(apart))
+    mostly = np.abs(apart - shift).sum(dtype=np.float64) < 0.5 * np.abs(apart).sum(dtype=np.float64)
+    return shift if mostly and abs(shift) <= unseen else 0.0
+
+
+def profile_line(
+    truth: DisparityMap, estimates: tuple[DisparityMap, DisparityMap], counted: Mask
+) -> ProfileLine | None:
+    """The part of a row, as wide as a crop, on which the truth varies least; all three have values there.
+
+    >>> truth = np.tile(np.float32(range(64)), (3, 1))
+    >>> truth[1, 20:60] = 7
+    >>> line = profile_line(truth, (truth, truth + 1), np.ones((3, 64), bool))
+    >>> line.row, line.left, len(line.truth), float(np.ptp(line.truth))
+    (1, 20, 32, 0.0)
+    """
+    width = truth.shape[1]
+    side = min(width, max(SMALLEST_CROP, width // CROP_SHARE))
+    known = counted & np.isfinite(truth) & np.isfinite(estimates[0]) & np.isfinite(estimates[1])
+    lacking = _row_windows(~known, side)
+    steps = np.abs(np.diff(np.where(known, truth, 0), axis=1))
+    span = np.where(lacking == 0, _row_windows(steps, side - 1), np.inf)
+    row, left = (int(place) for place in np.unravel_index(int(np.argmin(span)), span.shape))
+    if not np.isfinite(span[row, left]):
+        return None
+    part = (row, slice(left, left + side))
+    return ProfileLine(row, left, truth[part], estimates[0][part], estimates[1][part])
+
+
+def _row_windows(values: NDArray[Any], length: int) -> NDArray[np.float64]:
+    """The sum over every part of a row of this length."""
+    sums = np.cumsum(values, axis=1, dtype=np.float64)
+    sums = np.concatenate([np.zeros((len(sums), 1)), sums], axis=1)
+    return np.asarray(np.round(sums[:, length:] - sums[:, :-length], 6))
+
+
+def ranked_crops(
+    first_wrong: Mask,
+    second_wrong: Mask,
+    counted: Mask,
+    most: int,
+    shows: Callable[[tuple[slice, slice]], bool] = lambda window: True,
+) -> tuple[DifferingCrop, ...]:
     """Squares without overlap in which the numbers of wrong pixels differ most, the largest difference first.
+
+    Those of which `shows` is not true are left out.
 
     >>> wrong = np.zeros((64, 96), bool)
     >>> wrong[10:20, 40:60] = True
@@ -221,9 +317,10 @@ def ranked_crops(first_wrong: Mask, second_wrong: Mask, counted: Mask, most: int
         if abs(sums[top, left]) < 1:
             break
         window = (slice(int(top), int(top) + side), slice(int(left), int(left) + side))
-        pixels = max(1, int(counted[window].sum()))
-        shares = (float(first_wrong[window].sum() / pixels), float(second_wrong[window].sum() / pixels))
-        found.append(DifferingCrop(int(top), int(left), side, *shares, 100 * float(sums[top, left]) / total))
+        if shows(window):
+            pixels = max(1, int(counted[window].sum()))
+            shares = (float(first_wrong[window].sum() / pixels), float(second_wrong[window].sum() / pixels))
+            found.append(DifferingCrop(int(top), int(left), side, *shares, 100 * float(sums[top, left]) / total))
         sums[max(0, top - side + 1) : top + side, max(0, left - side + 1) : left + side] = 0.0
     return tuple(found)
 

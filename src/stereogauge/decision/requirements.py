@@ -93,7 +93,7 @@ class Distances(Declaration, frozen=True):
 class Tolerance(Declaration, frozen=True):
     """Table `[tolerance]`."""
 
-    depth: Annotated[float, number("largest error in depth that is not wrong", "m", above=0)]
+    depth: Annotated[float, number("largest acceptable depth error", "m", above=0)]
     at: Annotated[float, number("distance up to which it holds", "m", above=0)] | None = None
     wrong: Annotated[float, number("share of the pixels that may be wrong", least=0, most=1)] = 0.05
 
@@ -148,12 +148,16 @@ class Requirements:
     completeness: float | None = None
 
 
+UNNAMED = "these requirements"
+"""What requirements without a name or a file are called: "For these requirements, take A"."""
+
+
 def load_requirements(source: Requirements | Mapping[str, Any] | str | Path) -> Requirements:
     """The requirements of a TOML file, of a mapping with the same tables, or as they are."""
     if isinstance(source, Requirements):
         return source
     if isinstance(source, Mapping):
-        return _requirements(convert(source, RequirementsFile, "The requirements"), "requirements", "The requirements")
+        return _requirements(convert(source, RequirementsFile, "The requirements"), UNNAMED, "The requirements")
     path = Path(source)
     if not path.is_file():
         raise FileError(f"No requirements at {path}; give the path of a TOML file with [camera] and [distances].")

@@ -14,7 +14,7 @@ from stereogauge.metrics.registry import parse_column
 from stereogauge.protocol import Protocol, parse_protocol
 from stereogauge.ranking.profile import Profile, load_profile, metric_words
 from stereogauge.ranking.run import Scores
-from stereogauge.ranking.weighted_score import stated_weights, weigh
+from stereogauge.ranking.weighted_score import stated_weights, unmeasurable, weigh, with_stand_ins
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import EVERY_PIXEL, LEAST_COVERAGE, MissingRule
 from stereogauge.scores.table import ScoreTable
@@ -51,27 +51,28 @@ def read_scores(scores: Scores, completeness: float | str = LEAST_COVERAGE) -> S
     if isinstance(scores, ScoreTable):
         return Source(scores.cube, scores.protocol)
     with open_store(scores, read_only=True) as opened:
-        protocol = filled_protocol(opened) if completeness == EVERY_PIXEL else None
-        cube = opened.cube(protocol=protocol)
+        cube = needed_cube(opened, completeness)
         return Source(
             cube, opened.protocol(cube.protocol, cube.columns) if cube.protocol else None, Path(opened.name).name
         )
 
 
-def filled_protocol(store: Store, protocol: str | None = None) -> str:
-    """The protocol of a store under which holes were filled first."""
-    filled = [
-        entry.hash
-        for entry in store.protocols()
-        if parse_protocol(entry.text, store.name).invalid == "fill"
-        and protocol in (None, entry.name, entry.hash, entry.scoring_hash)
-    ]
-    if not filled:
-        raise StereogaugeError(
-            f"{store.name} holds no scores of maps whose holes were filled, which a value at every pixel requires; "
-            "evaluate again with --set invalid=fill."
-        )
-    return filled[0]
+def needed_cube(
+    store: Store, need: float | str | None, *, dataset: str | None = None, protocol: str | None = None
+) -> ScoreCube:
+    """The scores of a store, or of one of its datasets; for every pixel, those of maps whose holes were filled."""
+    if need != EVERY_PIXEL:
+        return store.cube(dataset=dataset, protocol=protocol)
+    for entry in store.protocols():
+        named = protocol in (None, entry.name, entry.hash, entry.scoring_hash)
+        if named and parse_protocol(entry.text, store.name).invalid == "fill":
+            cube = store.cube(dataset=dataset, protocol=entry.hash)
+            if cube.scenes:
+                return cube
+    raise StereogaugeError(
+        f"{store.name} holds no scores{f' of {dataset}' if dataset else ''} of maps whose holes were filled, which a "
+        "value at every pixel requires; evaluate again with --set invalid=fill."
+    )
 
 
 def purpose_of(profile: str | Path | None, weights: Mapping[str, float] | None) -> Profile:
@@ -117,20 +118,28 @@ class Compatibility:
 
 def compatibility(source: Source, profile: Profile, missing: MissingRule = "common") -> Compatibility:
     """How much of a profile the scores can answer: the weight of terms with usable scores after the rule for gaps."""
+    profile = with_stand_ins(profile, source.cube)
     try:
-        score = weigh(source.cube, profile.weights, missing=missing)[0]
+        score = weigh(source.cube, profile=profile, missing=missing)[0]
     except StereogaugeError:
         return measured_part(source, profile, frozenset())
     return measured_part(source, profile, score.terms)
 
 
 def measured_part(source: Source, profile: Profile, measured: Container[str]) -> Compatibility:
-    """The measured share of a profile whose terms in `measured` have scores."""
+    """The measured share of a profile whose terms in `measured` have scores.
+
+    The command measures what was not tried yet, and stand-ins for what the ground truth does not allow.
+    """
     weighed = {term: weight for term, weight in profile.weights.items() if weight > 0}
     lacking = {term: weight for term, weight in weighed.items() if term not in measured}
-    metrics = dict.fromkeys(parse_column(term)[0].id for term in lacking)
-    regions = dict.fromkeys(region for term in lacking if (region := parse_column(term)[1]))
-    command = source.command(metrics, regions) if lacking else ""
+    impossible = unmeasurable(lacking, source.cube)
+    untried = [term for term in lacking if term not in impossible]
+    metrics = dict.fromkeys(parse_column(term)[0].id for term in untried)
+    instead = (profile.stand_ins[term] for term in lacking if term in profile.stand_ins)
+    metrics |= dict.fromkeys(names[0] for names in instead if not set(names) & set(source.cube.metrics))
+    regions = dict.fromkeys(region for term in untried if (region := parse_column(term)[1]))
+    command = source.command(metrics, regions) if metrics else ""
     share = 1.0 if not lacking else float(sum(weighed.values()) - sum(lacking.values()))
     return Compatibility(
         profile,

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 from stereogauge.decision.claims import Claim
 from stereogauge.metrics.registry import parse_column
 from stereogauge.protocol.parameters import EITHER_UNIT
-from stereogauge.ranking.models.weighted import disproportion_note
+from stereogauge.ranking.models.weighted import disproportion_note, stand_in_note
 from stereogauge.ranking.profile import metric_words
 from stereogauge.ranking.weighted_score import Disproportion
 from stereogauge.text import counted, listed, number_text, percent
 
 Parts = tuple[str, str]
 """A headline and the detail that follows it; either may be empty."""
+COMPARED = "Its score is {better:number} against {other:number}, and lower is better."
 TEMPLATES: Mapping[str, Parts] = {
     # Which algorithm to take, by weights.
     "take": ("{purpose}, take {first}", ""),
@@ -29,43 +30,55 @@ TEMPLATES: Mapping[str, Parts] = {
         "{purpose}, {first} has the best score on {second}",
         "One scene does not show whether it would lead on others: evaluate more scenes before you choose.",
     ),
-    "sparse-leader": (
-        "{purpose}, {first} has the best score, but it leaves out {lost:percent} of the pixels",
-        "If those counted as wrong, {second} would lead.",
-    ),
-    "leader-with-gaps": (
-        "{purpose}, {first} has the best score, but it leaves out pixels",
-        "If those counted as wrong, {second} would lead.",
-    ),
     "equal": ("{purpose}, {names} are equal on {scenes:count scene}", ""),
-    "alike": (
-        "{purpose}, {first} is ahead, but {scenes:count scene} do not rule out that {others} {others_are} as good",
-        "",
-    ),
     "few-scenes": (
-        "{purpose}, {first} leads clearly on {scenes:count scene}, but so few do not rule out chance",
+        "{purpose}, {first} has the best score on {scenes:count independent scene}, too few to rule out chance",
         "At least {least:.0f} are needed.",
+    ),
+    "need-decides": (
+        "{purpose}, the choice depends on how many pixels need a value",
+        "{first} leads where {need:percent} of them do, but {second} would lead with slightly more or fewer.",
+    ),
+    "failures-possible": (
+        "",
+        "{scenes:count scene} cannot exclude a failure of {first} on up to {share:percent} of scenes; its worst are "
+        "{others}.",
     ),
     "weights-decide": (
         "{purpose}, the choice depends on the weights",
         "{first} leads with these, but is first in only {first_share:percent} of small changes of them, and {second} "
         "in {other:percent}.",
     ),
-    "least-scenes": ("", "Fewer than {least:.0f} scenes cannot prove any difference."),
-    "scenes-needed": ("", "With differences as observed, about {needed:.0f} scenes would be needed."),
+    "scenes-needed": (
+        "",
+        "At least {needed:.0f} scenes would be needed to tell {first} from {second}; there are {scenes:.0f}.",
+    ),
     "partly-measured": (
         "",
         "{unmeasured:percent} of the weight is not measured here, so this is based on the other {measured:percent}.",
     ),
-    "incomplete": ("", "{first} gives no value at {lost:percent} of the pixels."),
+    "incomplete": (
+        "",
+        "{first} gives no value at {lost:percent} of the pixels; they are charged and make {charged:percent} of its "
+        "score.",
+    ),
     # What an answer cannot say.
     "scenes-left-out": (
         "",
         "Compared on {scenes:.0f} of {asked:.0f} scenes, because not every algorithm has scores on the others.",
     ),
-    "below-least-scenes": (
+    "one-place": (
         "",
-        "{scenes:count scene}: no difference can be significant below {least:.0f} scenes.",
+        "{scenes:count scene} are {units:.0f} independent ones, since scenes of one place count as one: {names}.",
+    ),
+    "size-guessed": (
+        "",
+        "The size of {names} relative to full resolution is not stated; it is guessed from the image width.",
+    ),
+    "other-width": (
+        "",
+        "The thresholds of {names} are meant for images about {meant:.0f} px wide. These are about {found:.0f} px"
+        " wide, where the same error in px is a {effect} one.",
     ),
     "not-compared": ("", "{names} {names_are} not compared: {reason}."),
     "last-place": ("", "{first} {reason}."),
@@ -116,12 +129,24 @@ TEMPLATES: Mapping[str, Parts] = {
     ),
     # Why one algorithm is above another.
     "same-score": ("{purpose}, {first} and {second} have the same score, {score:.3f}", ""),
-    "better": (
-        "{purpose}, {first} is better than {second}",
-        "Its score is {better:number} against {other:number}, and lower is better.",
+    "better": ("{purpose}, {first} is better than {second}", COMPARED),
+    "ahead-of": (
+        "{purpose}, {first} is ahead of {second}, but {scenes:count independent scene} do not rule out that {second} "
+        "is more than {tolerance:percent} better",
+        COMPARED,
+    ),
+    "ahead-on-few": (
+        "{purpose}, {first} has a better score than {second} on {scenes:count independent scene}, too few to rule out "
+        "chance",
+        COMPARED,
     ),
     "ahead-on": ("", "{first} is ahead on {ahead:.0f} of {scenes:.0f} scenes, most on {others}."),
     "lead-by-region": ("", "By region, most of the lead of {first} is from {others}."),
+    "common-shift": (
+        "",
+        "Most of the lead of {first} is from a common shift: the errors of {second} differ from those of {first} by "
+        "{shift:+.2f} px on average.",
+    ),
     "unattributed": ("", "{share:percent} of the difference cannot be attributed to a region."),
     # The verdict of a gate.
     "gate-passed": ("Nothing got worse than allowed in {checks:count check}", ""),
@@ -144,7 +169,16 @@ LIMITS: Mapping[str, Parts] = {
         "an object of {size:g} m covers {focal:g}·{size:g}/{at:g} = {pixels:.2g} px at {at:g} m, so structures at most "
         "{allowed:.0f} px wide count",
     ),
-    "run-time": ("run time", "at most {seconds:g} s per pair"),
+    "run-time": (
+        "run time",
+        "at most {seconds:g} s per pair; run times are not scaled to {width:g}×{height:g} px, because the size of the "
+        "images that they were measured on is not known",
+    ),
+    "scaled-run-time": (
+        "run time",
+        "at most {seconds:g} s per pair of {width:g}×{height:g} px; measured on {measured} and scaled by the number of "
+        "pixels",
+    ),
     "coverage": ("share of pixels without a value", "at least {share:percent} of the pixels have a value"),
 }
 """What a requirement limits, and how it became a limit on a column: phrases, not sentences."""
@@ -255,35 +289,55 @@ def _certainty(claim: Claim) -> Parts:
     low, high = int(numbers["low"]), int(numbers["high"])
     ranks = f"{low}" if low == high else f"{low} to {high}"
     if numbers["terms"] == 1:
-        return "", f"When the scenes are redrawn, the rank of {name} is {ranks} in 95 % of the draws."
+        return "", f"When these scenes are redrawn, the rank of {name} is {ranks} in 95 % of draws."
     weights = (
-        "is first under every small change of the weights that was tried"
+        "stays first when the weights vary"
         if numbers["first_share"] == 1
-        else f"is first in {percent(numbers['first_share'])} of small changes of the weights"
+        else f"stays first in {percent(numbers['first_share'])} of cases when the weights vary"
     )
-    return "", f"{name} {weights}; when the scenes are redrawn, its rank is {ranks} in 95 % of the draws."
+    return "", f"{name} {weights}; when these scenes are redrawn, its rank is {ranks} in 95 % of draws."
 
 
-def _close(claim: Claim) -> Parts:
-    text = f"{listed(claim.names, 2)} {'comes' if len(claim.names) == 1 else 'come'} close"
-    if "of" not in claim.texts:
-        return "", f"{text}."
+def _ahead(claim: Claim) -> Parts:
+    first, *others = claim.names
+    are = "is" if len(others) == 1 else "are"
+    scenes = counted(int(claim.numbers["scenes"]), "scene")
+    rivals = f"{listed(others)} {are} {_by_more_than(claim, 'as good')}"
+    return f"{claim.texts['purpose']}, {first} is ahead, but {scenes} do not rule out that {rivals}.", ""
+
+
+def _no_other_better(claim: Claim) -> Parts:
+    return "", f"No other is likely to be {_by_more_than(claim, 'better')}."
+
+
+def _by_more_than(claim: Claim, without: str) -> str:
+    """`more than 5 % better`, or other words where no difference is tolerated."""
+    tolerance = claim.numbers["tolerance"]
+    return f"more than {percent(tolerance)} better" if tolerance else without
+
+
+def _break_even(claim: Claim) -> Parts:
     changed = times(claim.numbers["weight"], claim.numbers["tie"])
-    return "", f"{text}: if {claim.texts['of']} had {changed}, {claim.names[0]} would lead."
+    return "", f"If {claim.texts['of']} had {changed}, {claim.names[0]} would lead."
 
 
 def _only_sure(claim: Claim) -> Parts:
     densities = ", ".join(f"{name} {percent(claim.numbers[name])}" for name in claim.names)
     shown = f" They give a value at: {densities}." if densities else ""
+    command = f", with `{claim.texts['command']}`," if "command" in claim.texts else ""
     return (
         "Where only sure values count there is no winner.",
         f"Maps of different density make no fair order, since leaving pixels out would win it.{shown} Compare them on "
-        f"the pixels that all of them estimate, with `{claim.texts['command']}`, or at equal density.",
+        f"the pixels that all of them estimate{command} or at equal density.",
     )
 
 
 def _disproportion(claim: Claim) -> Parts:
     return "", disproportion_note(Disproportion(claim.names[0], claim.numbers["weight"], claim.numbers["share"]))
+
+
+def _stands_in(claim: Claim) -> Parts:
+    return "", stand_in_note(claim.names[0], claim.names[1:])
 
 
 def _measured(claim: Claim) -> Parts:
@@ -341,16 +395,25 @@ def _better_at(claim: Claim) -> Parts:
     return "", f"{name} is better at {'; '.join(texts)}."
 
 
+def _charged_means(claim: Claim) -> Parts:
+    lost = listed([f"{name} gives no value at {percent(claim.numbers[name])} of them" for name in claim.names])
+    return "", f"These scores are means over the scenes, with missing pixels charged: {lost}."
+
+
 def _unattributed_terms(claim: Claim) -> Parts:
     reason = UNATTRIBUTED_REASONS[claim.texts["reason"]]
     return "", f"Not attributed to regions: {', '.join(claim.names)} ({reason})."
 
 
 SPECIAL: Mapping[str, Callable[[Claim], Parts]] = {
+    "ahead": _ahead,
+    "no-other-better": _no_other_better,
     "certainty": _certainty,
-    "close": _close,
+    "charged-means": _charged_means,
+    "break-even": _break_even,
     "only-sure": _only_sure,
     "disproportion": _disproportion,
+    "stands-in": _stands_in,
     "measured": _measured,
     "meets": _meets,
     "several-meet": _several_meet,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,17 +24,17 @@ from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.declaration import Metric, Statistic
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import Dataset, DisparityMap, Mask, ResultSet, Scene, as_disparity
-from stereogauge.protocol import Protocol, load_protocol
+from stereogauge.protocol import Aggregations, Protocol, load_protocol
 from stereogauge.scores.aggregation import aggregated
 from stereogauge.scores.column import Column, columns_of
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.scope import Aggregation
 from stereogauge.store.sources import confidence_of_text, source_of_text
-from stereogauge.store.store import Store
-from stereogauge.store.write import MapRecord
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from stereogauge.store.store import Store
+    from stereogauge.store.write import MapRecord
 
 STEPS = 20
 MOST_REFERENCES = 6
@@ -84,7 +84,7 @@ class ErrorDensity:
     """
 
     column: Column
-    aggregation: Aggregation
+    aggregation: Aggregations
     scenes: tuple[str, ...]
     densities: Values
     points: Mapping[str, Point]
@@ -235,7 +235,10 @@ def density_curves(
         {name: Point(float(mean[row]), float(scores[-1][row])) for row, name in enumerate(names)},
         {name: np.array([part[row] for part in scores[:steps]]) for row, name in enumerate(names) if curved[row]},
         tuple(one for one in equal if sum(not math.isnan(value) for value in one.values.values()) > 1),
-        tuple(f"{name}: {reason}" for name, reason in notes.items()),
+        tuple(
+            f"{', '.join(name for name, own in notes.items() if own == reason)}: {reason}"
+            for reason in dict.fromkeys(notes.values())
+        ),
     )
 
 
@@ -355,7 +358,7 @@ def _equal(
 
 MOST_CURVES = 3
 
-FindMap = Callable[[str, str, str], MapRecord | None]
+FindMap: TypeAlias = "Callable[[str, str, str], MapRecord | None]"
 
 
 def density_columns(cube: ScoreCube) -> list[Column]:
@@ -369,40 +372,28 @@ def _per_pixel(metric: Metric) -> bool:
 
 
 def stored_density(
-    store: Store,
-    cube: ScoreCube,
-    protocol: Protocol | None,
-    columns: Sequence[Column] | None = None,
-    *,
-    steps: int = STEPS,
-    progress: Callable[[str], None] | None = None,
+    store: Store, cube: ScoreCube, protocol: Protocol | None, progress: Callable[[str], None]
 ) -> list[ErrorDensity]:
-    """The curves of the algorithms and scenes of a cube, one for each column; by default of the first three metrics.
+    """The curves of the algorithms and scenes of a cube, one for each of the first three metrics.
 
     Scenes without ground truth and algorithms without maps are left out.
     """
-    chosen = list(density_columns(cube) if columns is None else columns)
-    if columns is None:
-        first = {column.metric: column for column in reversed(chosen)}
-        chosen = [column for column in chosen if first[column.metric] == column][:MOST_CURVES]
+    chosen: dict[str, Column] = {}
+    for column in density_columns(cube):
+        chosen.setdefault(column.metric, column)
     if not chosen:
         raise StereogaugeError(
             f"None of {', '.join(cube.metrics)} can be measured on part of a map; select a metric such as bad@1 or rms."
         )
     scenes, results = stored_results(store, cube)
-    tell = progress or (lambda _: None)
-    return [
-        density_curves(
-            scenes,
-            results,
-            column.metric,
-            column.region,
-            protocol,
-            steps=steps,
-            progress=lambda scene, name=str(column): tell(f"{name} over density: {scene}"),  # type: ignore[misc]
-        )
-        for column in chosen
-    ]
+
+    def curves(column: Column) -> ErrorDensity:
+        def tell(scene: str) -> None:
+            progress(f"{column} over density: {scene}")
+
+        return density_curves(scenes, results, column.metric, column.region, protocol, progress=tell)
+
+    return [curves(column) for column in list(chosen.values())[:MOST_CURVES]]
 
 
 def stored_results(

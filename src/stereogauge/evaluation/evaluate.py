@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from stereogauge.confidence_measures.files import ConfidenceSource, every_confidence
-from stereogauge.errors import NotApplicable, ProtocolError, SizeError, StereogaugeError, unknown_name
+from stereogauge.datasets.plausibility import Doubt, doubt_lines, map_doubts, scene_doubts
+from stereogauge.disparity import is_array
+from stereogauge.errors import (
+    NotApplicable,
+    ProtocolError,
+    SizeError,
+    StereogaugeError,
+    StereogaugeWarning,
+    unknown_name,
+)
 from stereogauge.evaluation.objects import object_columns, object_statistics, objects_of
 from stereogauge.io.files import DisparityFile, load_disparity
 from stereogauge.masks.expression import WHOLE_SCENE, check_region
@@ -25,9 +37,10 @@ from stereogauge.metrics.registry import metric_id, parse_column
 from stereogauge.model import Dataset, DisparityMap, ResultSet, Scene, as_disparity
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.scores.column import Column, columns_of, metric_of
+from stereogauge.scores.facts import SceneFacts
 from stereogauge.scores.score import NO_ESTIMATE, Score
 from stereogauge.scores.table import ScoreTable
-from stereogauge.stages import Stage, scores_of, unseen
+from stereogauge.stages import READING, Stage, scores_of, unseen
 from stereogauge.tags import TagBook
 
 ONE_SCENE = "scene"
@@ -47,7 +60,7 @@ def scene_list(scenes: Any) -> list[Scene]:
     return found
 
 
-def taken_apart(estimates: Any) -> tuple[Any, Scene]:
+def split_pair(estimates: Any) -> tuple[Any, Scene]:
     """The estimate and the scene of a pair (map, truth)."""
     if isinstance(estimates, tuple) and len(estimates) == 2:
         estimate, truth = estimates
@@ -78,7 +91,7 @@ def result_sets(estimates: Any, scenes: Sequence[Scene]) -> list[ResultSet]:
             names = iter(distinct_names(files))
             named = [(one.matcher if isinstance(one, MatchResult) else next(names), one) for one in estimates]
             return [_named_results(name, one, scenes) for name, one in named]
-        if any((isinstance(one, np.ndarray) and one.ndim > 1) or isinstance(one, MatchResult) for one in estimates):
+        if any((is_array(one) and np.ndim(one) > 1) or isinstance(one, MatchResult) for one in estimates):
             raise StereogaugeError(
                 "Maps in a list have no names; give a mapping, for example {'A': map_a, 'B': map_b}."
             )
@@ -121,8 +134,8 @@ def _named_results(name: str, value: Any, scenes: Sequence[Scene]) -> ResultSet:
 
 def _is_map(value: Any) -> bool:
     """Whether this may be a disparity map or its file."""
-    if isinstance(value, np.ndarray):
-        return value.ndim >= 2
+    if is_array(value):
+        return len(value.shape) >= 2
     return isinstance(value, str | os.PathLike | DisparityFile)
 
 
@@ -155,6 +168,8 @@ def _absent(metric: BoundMetric, measurement: Measurement) -> str:
     for need in sorted(metric.metric.needs):
         if need in ("gt", "gt_right", "left", "right") and not scene.has(need):
             return f"{metric.id} needs the scene's {need}, and there is none"
+        if need == "gt_next" and not scene.has(need):
+            return f"{metric.id} needs a next frame with ground truth, and scene {scene.id!r} has none"
         if need == "calibration" and not scene.calibration.metric:
             return f"{metric.id} needs a calibration with focal length and baseline, and scene {scene.id!r} has none"
         if need.startswith("mask:") and need[5:] not in scene.masks:
@@ -169,6 +184,7 @@ def evaluate_cell(
     *,
     algorithm: str,
     right_estimate: Any = None,
+    next_estimate: Any = None,
     confidence: ConfidenceSource | None = None,
     extras: Mapping[str, Fact] | None = None,
     resize: bool = False,
@@ -176,17 +192,19 @@ def evaluate_cell(
 ) -> list[Score]:
     """All columns of one algorithm on one scene; `objects` are those that columns of single objects are about."""
     scene = scene_regions.scene
-    disparity = as_disparity(load_disparity(estimate), "estimate")
-    right = None if right_estimate is None else load_disparity(right_estimate)
+    # The measurement itself checks arrays.
+    disparity = estimate if isinstance(estimate, np.ndarray) and not resize else load_disparity(estimate)
+    right, following = (None if one is None else load_disparity(one) for one in (right_estimate, next_estimate))
     if resize:
         disparity = resized(disparity, scene.shape)
-        right = None if right is None else resized(right, scene.shape)
+        right, following = (None if one is None else resized(one, scene.shape) for one in (right, following))
     measurement = Measurement(
         disparity,
         scene_regions,
         metrics=[column.declared for column in wanted],
         regions=_measurable(scene_regions, wanted),
         right_estimate=right,
+        next_estimate=following,
         confidence=confidence,
         extras=extras,
     )
@@ -197,11 +215,19 @@ def evaluate_cell(
     ]
 
 
+def next_map(result: ResultSet, scene: Scene, columns: Sequence[Column]) -> Any:
+    """The algorithm's map of the next frame, where one of the columns needs it and there is one."""
+    needed = any("next_estimate" in column.declared.metric.needs for column in columns)
+    return result.maps.get(scene.next_id) if needed and scene.has("gt_next") else None
+
+
 def _measurable(scene_regions: SceneRegions, wanted: Sequence[Column]) -> tuple[str, ...]:
     """The free regions of the columns that this scene has; the others get their own reason when they are measured."""
     if not scene_regions.scene.has("gt"):
         return ()
     names = dict.fromkeys(column.region for column in wanted if column.declared.metric.region is None)
+    if tuple(names) == ("all",) and scene_regions.is_unlimited:
+        return ("all",)
     found = []
     for name in names:
         with contextlib.suppress(NotApplicable):
@@ -218,7 +244,7 @@ def _score(scene_regions: SceneRegions, algorithm: str, column: Column, statisti
         metric=column.metric,
         region=column.region,
         value=float(column.declared.metric.value_of(statistic)),
-        sum=float(statistic.sum),
+        sum=float(statistic.kept_sum),
         count=int(statistic.count),
         missing=int(statistic.missing),
         protocol=scene_regions.protocol.scoring_hash,
@@ -240,6 +266,19 @@ def gaps(
 ) -> list[Score]:
     """The scores of an algorithm on a scene that it has no map for: NaN with the reason."""
     return [_score(scene_regions, algorithm, column, Statistic.empty(reason)) for column in wanted]
+
+
+@dataclass
+class Evaluated:
+    """A table of scores, what looks wrong about its inputs, and a hash of the common pixels per scene, if requested."""
+
+    table: ScoreTable
+    doubts: list[Doubt]
+    common: list[str]
+
+
+Done = Callable[[Scene, Mapping[str, DisparityMap]], None]
+"""What is called after each scene, with the maps that were measured on it."""
 
 
 def evaluate(
@@ -274,22 +313,52 @@ def evaluate(
 
     `stage` is entered for each step, as `with stage("planes"): …`, to show progress.
 
+    Inputs that look misread - a scale, a sign or a code for "unknown" that was not stated, depths, another view - give
+    one `sg.StereogaugeWarning` per call, with the same sentences that the command line prints.
+
     >>> truth = np.array([[4, 4, 8], [4, 4, 8], [4, 4, 8]])
     >>> estimate = truth + [0, 0, 3]  # the last column is off by 3 px
     >>> table = sg.evaluate(estimate, sg.Scene("step", gt=truth), metrics=["bad@1", "mae"], regions=["all"])
     >>> round(table.value("bad@1"), 2), table.value("mae")
     (33.33, 1.0)
     """
-    given = {"metrics": _metric_ids(metrics), "regions": regions}
-    changes = {
-        key: [value] if isinstance(value, str) else list(value) for key, value in given.items() if value is not None
-    }
-    chosen = load_protocol(protocol).replace(**changes, **({"invalid": "exclude"} if common else {}))
+    found = evaluate_with_doubts(
+        estimates, scenes, metrics, regions, protocol, resize=resize, common=common, by=by, stage=stage
+    )
+    warn_of(doubt_lines(found.doubts, scenes=len(found.table.facts)))
+    return found.table
+
+
+def warn_of(sentences: Sequence[str]) -> None:
+    """One warning for the caller of the function that calls this one."""
+    if sentences:
+        warnings.warn(" ".join(sentences), StereogaugeWarning, stacklevel=3)
+
+
+def evaluate_with_doubts(
+    estimates: Any,
+    scenes: Scene | Dataset | Sequence[Scene] | None = None,
+    metrics: Sequence[MetricSource] | MetricSource | None = None,
+    regions: Sequence[str] | str | None = None,
+    protocol: Protocol | str | None = None,
+    *,
+    resize: bool = False,
+    common: bool = False,
+    by: Literal["object"] | None = None,
+    stage: Stage = unseen,
+    done: Done = lambda scene, maps: None,
+) -> Evaluated:
+    """What `evaluate` computes, with the doubts as values."""
+    chosen = measured_protocol(metrics, regions, protocol)
+    if common:
+        chosen = chosen.replace(invalid="exclude")
     if by is not None:
-        chosen = _by_object(chosen, by, given=metrics is not None)
+        if by != "object":
+            raise unknown_name("division of the scores", by, ["object"])
+        chosen = chosen if metrics is not None else chosen.replace(metrics=load_protocol("hci").metrics)
     wanted = columns_of(chosen.metrics, chosen.regions)
     if scenes is None:
-        estimates, scenes = taken_apart(estimates)
+        estimates, scenes = split_pair(estimates)
     several = scene_list(scenes)
     results = result_sets(estimates, several)
     of_confidence = [column for column in wanted if "confidence" in column.declared.metric.needs]
@@ -298,19 +367,27 @@ def evaluate(
     check_names([*results, *further], [scene.id for scene in several])
     _check_regions(several, wanted)
     scores: list[Score] = []
-    sizes: dict[tuple[str, str], float] = {}
+    facts: dict[tuple[str, str], SceneFacts] = {}
     objects: dict[tuple[str, str, str], SceneObject] = {}
+    doubts: list[Doubt] = []
+    shared: list[str] = []
     for scene in several if isinstance(scenes, Scene) else _chosen(several, chosen):
         scene_regions = SceneRegions(scene, chosen, stage)
-        sizes[scene.dataset, scene.id] = scene.resolution
+        sources = {result.name: result.maps[scene.id] for result in results if scene.id in result.maps}
+        if sources:
+            facts[scene.dataset, scene.id] = SceneFacts.of_scene(scene)
         here, placed = wanted, {}
-        if by is not None:
+        if by is not None and sources:
             placed = object_columns(dict.fromkeys(column.declared for column in wanted), objects_of(scene_regions))
             objects |= {(scene.dataset, scene.id, column.region): one for column, one in placed.items()}
             here = tuple(placed)
-        maps = {result.name: result.maps[scene.id] for result in results if scene.id in result.maps}
+        with stage(READING):
+            maps = {name: as_disparity(load_disparity(source), "estimate") for name, source in sources.items()}
+        if resize:
+            maps = {name: resized(estimate, scene.shape) for name, estimate in maps.items()}
         if common:
             maps = common_pixels(maps)
+            shared.append(estimated_hash(maps.values()))
         for result, columns in judged:
             if scene.id not in result.maps:
                 scores += gaps(scene_regions, here if columns is wanted else columns, result.name)
@@ -324,24 +401,36 @@ def evaluate(
                     here if columns is wanted else columns,
                     algorithm=result.name,
                     right_estimate=result.right_maps.get(scene.id),
+                    next_estimate=next_map(result, scene, columns),
                     confidence=ConfidenceSource.of(result, scene.id),
                     extras=extras,
                     resize=resize,
                     objects=placed,
                 )
+        if not maps:
+            continue
+        doubts += scene_doubts(scene)
+        for name, estimate in maps.items():
+            doubts += map_doubts(name, estimate, scene, sources[name])
+        done(scene, maps)
     tags = TagBook(
         {result.name: result.tags for result in results},
         {(scene.dataset, scene.id): scene.tags for scene in several},
     )
-    calibrated = {(scene.dataset, scene.id): scene.calibration.metric for scene in several}
-    return ScoreTable(scores, chosen, sizes, tags, objects, calibrated=calibrated)
+    return Evaluated(ScoreTable(scores, chosen, facts, tags, objects), doubts, shared)
 
 
-def _by_object(protocol: Protocol, by: str, *, given: bool) -> Protocol:
-    """The protocol with metrics that describe objects, unless some were given."""
-    if by != "object":
-        raise unknown_name("division of the scores", by, ["object"])
-    return protocol if given else protocol.replace(metrics=load_protocol("hci").metrics)
+def measured_protocol(
+    metrics: Sequence[MetricSource] | MetricSource | None,
+    regions: Sequence[str] | str | None,
+    protocol: Protocol | str | None,
+) -> Protocol:
+    """The protocol with metrics and regions in place of its own where they are given."""
+    given = {"metrics": _metric_ids(metrics), "regions": regions}
+    changes = {
+        key: [value] if isinstance(value, str) else list(value) for key, value in given.items() if value is not None
+    }
+    return load_protocol(protocol).replace(**changes)
 
 
 def _metric_ids(metrics: Sequence[MetricSource] | MetricSource | None) -> list[str] | None:
@@ -374,10 +463,19 @@ def common_pixels(maps: Mapping[str, Any]) -> dict[str, Any]:
     return {name: np.where(known, values, np.float32(np.nan)) for name, values in read.items()}
 
 
+def estimated_hash(maps: Iterable[DisparityMap]) -> str:
+    """Digits that change with the pixels that each of these maps estimates."""
+    digest = hashlib.sha256()
+    for one in maps:
+        digest.update(np.packbits(np.isfinite(one)).tobytes())
+    return digest.hexdigest()
+
+
 def _chosen(scenes: Sequence[Scene], protocol: Protocol) -> list[Scene]:
     """The scenes that the protocol selects, in its order."""
     by_id = {scene.id: scene for scene in scenes}
-    return [by_id[name] for name in protocol.selected(list(by_id))]
+    datasets = {scene.dataset for scene in scenes}
+    return [by_id[name] for name in protocol.selected(list(by_id), datasets.pop() if len(datasets) == 1 else "")]
 
 
 def check_names(results: Sequence[ResultSet], scenes: Sequence[str]) -> None:

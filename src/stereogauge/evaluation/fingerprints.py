@@ -7,14 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from stereogauge.errors import FileError, StereogaugeError, Unreachable
 from stereogauge.hashing import values_digest, values_hash
@@ -23,7 +19,7 @@ from stereogauge.io.files import content_hash
 from stereogauge.io.remote_path import current_entry, is_in_object_store, is_remote
 from stereogauge.masks.geometry.planes import PLANES
 from stereogauge.masks.scene_regions import SceneRegions
-from stereogauge.model import DisparityMap, Scene
+from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
 from stereogauge.store.sources import paths_of, source_text
 
@@ -50,51 +46,28 @@ class ContentHashes:
 
     def of(self, sources: Sequence[Any]) -> list[str | StereogaugeError]:
         """The hash of each source, or the error that reading it gave."""
-        texts = [source_text(source) for source in sources]
-        named = list(filter(None, texts))
-        known = self._store.known_hashes(named) if self._store and named and not self._again else {}
-        stamps: dict[str, str] = {}
-        found: dict[str, str | StereogaugeError] = {}
-        first: dict[str | int, Any] = {}
-        for place, (text, source) in enumerate(zip(texts, sources, strict=True)):
-            if text and text not in stamps:
-                stamp = stamps[text] = _stamp(source)
-                before, content = known.get(text, ("", ""))
-                if stamp and stamp == before:
-                    found[text] = content
-            if text not in found:
-                first.setdefault(text or place, source)
-        if not first:
-            return [found[text] for text in texts]
-        with _in_order(_hashed, list(first.values())) as hashed:
-            return self._answers(texts, stamps, found, hashed)
-
-    def _answers(
-        self,
-        texts: Sequence[str],
-        stamps: Mapping[str, str],
-        found: dict[str, str | StereogaugeError],
-        hashed: Iterator[str | StereogaugeError],
-    ) -> list[str | StereogaugeError]:
-        """The answers in order: those `found` before, and the next of `hashed` for each source that was not."""
+        texts = [source_text(source) or f"\0{place}" for place, source in enumerate(sources)]
+        distinct = dict(zip(texts, sources, strict=True))
+        stamps = {text: _stamp(source) for text, source in distinct.items() if not text.startswith("\0")}
+        known = self._store.known_hashes(list(stamps)) if self._store and stamps and not self._again else {}
+        found: dict[str, str | StereogaugeError] = {
+            text: known[text][1]
+            for text, stamp in stamps.items()
+            if stamp and text in known and known[text][0] == stamp
+        }
+        unread = [text for text in distinct if text not in found]
         fresh: dict[str, tuple[str, str]] = {}
-        answers: list[str | StereogaugeError] = []
-        for done, text in enumerate(texts):
-            if not text or text not in found:
-                answer = next(hashed)
-                if not text:
-                    answers.append(answer)
-                    continue
+        with _in_order(_hashed, [distinct[text] for text in unread]) as hashed:
+            for done, (text, answer) in enumerate(zip(unread, hashed, strict=True), start=len(distinct) - len(unread)):
                 found[text] = answer
-                stamp = stamps[text]
+                stamp = stamps.get(text, "")
                 if stamp and isinstance(answer, str) and _settled(stamp):
                     fresh[text] = (stamp, answer)
-                self._report(done + 1, len(texts))
-            answers.append(found[text])
-            if len(fresh) >= REMEMBERED_AT_ONCE:
-                self._remember(fresh)
+                self._report(done + 1, len(distinct))
+                if len(fresh) >= REMEMBERED_AT_ONCE:
+                    self._remember(fresh)
         self._remember(fresh)
-        return answers
+        return [found[text] for text in texts]
 
     def _remember(self, fresh: dict[str, tuple[str, str]]) -> None:
         if fresh and self._store:
@@ -108,6 +81,8 @@ def _in_order(call: Callable[[Any], Any], sources: Sequence[Any]) -> Iterator[It
     if not any(is_in_object_store(path) for source in sources for path in paths_of(source)):
         yield map(call, sources)
         return
+    from concurrent.futures import ThreadPoolExecutor
+
     pool = ThreadPoolExecutor(FETCHED_AT_ONCE)
     try:
         yield pool.map(call, sources)
@@ -184,6 +159,7 @@ def _scene_content(scene: Scene, parts: Mapping[str, str | StereogaugeError]) ->
     if problem is not None:
         return problem
     calibration = dataclasses.asdict(scene.calibration)
+    del calibration["size"]  # it is that of the maps, or nothing is measured
     if calibration["centre"] is None:
         del calibration["centre"]  # hashes without it were made before there was one
     values = [dict(parts), calibration, scene.stated_resolution, scene.border]
@@ -211,14 +187,6 @@ def inputs_hash(scenes: Sequence[Scene], common: Sequence[str] = ()) -> str:
     contents = scene_contents(scenes, ContentHashes(None))
     known = {name: answer for name, answer in contents.items() if isinstance(answer, str)}
     return contents_hash({**known, **{f"common {place}": digits for place, digits in enumerate(common)}})
-
-
-def estimated_hash(maps: Iterable[DisparityMap]) -> str:
-    """Digits that change with the pixels that each of these maps estimates."""
-    digest = hashlib.sha256()
-    for one in maps:
-        digest.update(np.packbits(np.isfinite(one)).tobytes())
-    return digest.hexdigest()
 
 
 def contents_hash(contents: Mapping[str, str]) -> str:

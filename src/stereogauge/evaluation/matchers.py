@@ -13,13 +13,14 @@ import shlex
 import shutil
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from stereogauge.datasets.declaration import search_range, stated_range
 from stereogauge.errors import FileError, MatcherError, StereogaugeError, Unreachable
 from stereogauge.evaluation.executors import Tasks, alive_check, worker_count
 from stereogauge.evaluation.fingerprints import ContentHashes
@@ -88,8 +89,7 @@ def wanted_matcher(text: str, *, time_limit: float | None = None, memory_limit: 
     name, equals, rest = text.partition("=")
     named = bool(equals) and ":" not in name
     # The text of a file, not its name: maps are kept by it, and the file may change.
-    stated = stated_matcher(rest if named else text)
-    spec = stated.text
+    spec, stated = stated_matcher(rest if named else text)
     matcher, given = parse_matcher(spec)
     settled(matcher, given)
     declared = {parameter.name for parameter in matcher.parameters}
@@ -99,22 +99,14 @@ def wanted_matcher(text: str, *, time_limit: float | None = None, memory_limit: 
         # One processor each, so that run times compare whatever else the machine does.
         chosen["threads"] = 1
     short = spec.startswith("cmd:") or (spec.startswith(OUTSIDE) and not given)
-    title = name.strip() if named else stated.name or (matcher.name if short else spec)
+    title = name.strip() if named else stated or (matcher.name if short else spec)
     return MatcherRequest(title, spec, tuple(sorted(chosen.items())))
-
-
-def search_range(scene: Scene, given: int | None) -> int:
-    """The number of disparities: as given, else as the scene's calibration says."""
-    found = given or scene.calibration.ndisp
-    if found is None:
-        raise MatcherError(f"Scene {scene.id!r} does not say how many disparities to search; give --ndisp.")
-    return int(found)
 
 
 def memory_needed(wanted: Sequence[MatcherRequest], dataset: Dataset, given: int | None) -> tuple[int, str]:
     """The most bytes that one of the matchers takes on the largest scene, as far as they tell, and which one."""
     height, width = largest_shape(list(dataset))
-    ranges = [range_ for range_ in (given, *(scene.calibration.ndisp for scene in dataset)) if range_]
+    ranges = [range_ for range_ in (given, *map(stated_range, dataset)) if range_]
     most, name = 0, ""
     for one in wanted:
         matcher, stated = parse_matcher(one.text)
@@ -148,7 +140,10 @@ def _program(text: str) -> list[str]:
         return [content_hash(path) for path in _named_files(text)]
     if not text.startswith("cmd:"):
         matcher, _ = parse_matcher(text)
-        return [] if matcher.function.__module__.startswith("stereogauge.") else [_source(matcher.function)]
+        if matcher.function.__module__.startswith("stereogauge."):
+            return []
+        path = inspect.getsourcefile(inspect.unwrap(matcher.function))
+        return [content_hash(path) if path is not None and Path(path).is_file() else ""]
     words = shlex.split(text.removeprefix("cmd:"))
     found = [shutil.which(words[0]) or words[0], *words[1:]] if words else []
     return [content_hash(path) for path in found if Path(path).is_file() and Path(path).stat().st_size]
@@ -160,17 +155,12 @@ def _named_files(text: str) -> list[Path]:
     target, _ = target_and_parameters(rest)
     if kind == "onnx":
         found = network_description(Path(target).expanduser())
-        return [path for path in (found.model, found.model.with_suffix(".toml"), Path(target)) if path.is_file()]
+        return [path for path in (found.path, found.path.with_suffix(".toml"), Path(target)) if path.is_file()]
     module = target.rpartition(":")[0]
     if module.endswith(".py"):
         return [path for path in [Path(module).expanduser()] if path.is_file()]
     spec = importlib.machinery.PathFinder.find_spec(module.partition(".")[0], [str(Path.cwd()), *sys.path])
     return [Path(spec.origin)] if spec is not None and spec.origin and Path(spec.origin).is_file() else []
-
-
-def _source(function: Callable[..., Any]) -> str:
-    path = inspect.getsourcefile(inspect.unwrap(function))
-    return content_hash(path) if path is not None and Path(path).is_file() else ""
 
 
 def make_maps(
@@ -228,14 +218,24 @@ def _result_set(
     folders = {scene: listed / key[:2] / key for scene, key in keys.items()}
     right = {scene: folder / "right.pfm" for scene, folder in folders.items()}
     confidence = {scene: folder / CONFIDENCE for scene, folder in folders.items()}
-    directions = {made[one.name, scene][1].facts.get("confidence_better") for scene in folders}
+    facts = [made[one.name, scene][1].facts for scene in folders]
+    directions = {run.get("confidence_better") for run in facts}
+    matcher, given = parse_matcher(one.text)
+    values, _ = settled(matcher, {**given, **dict(one.parameters)})
+    about = {
+        "matcher": one.text,
+        "publication": matcher.source,
+        "parameters": ", ".join(f"{key} = {value}" for key, value in {**values, **given}.items()),
+        "hardware": ", ".join(dict.fromkeys(str(run["processor"]) for run in facts if run.get("processor"))),
+    }
     return ResultSet(
         name=one.name,
         maps={scene: folder / "left.pfm" for scene, folder in folders.items()},
         right_maps={scene: path for scene, path in right.items() if path.exists()},
         confidence={scene: path for scene, path in confidence.items() if path.exists()},
         confidence_better="lower" if "lower" in directions else "higher" if "higher" in directions else None,
-        description=one.text,
+        description=" ".join(matcher.description.partition("\n\n")[0].split()) or matcher.name,
+        about={key: text for key, text in about.items() if text},
     )
 
 

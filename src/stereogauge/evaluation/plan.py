@@ -6,16 +6,16 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Any
 
 from stereogauge.confidence_measures.files import ConfidenceSource, every_confidence
-from stereogauge.errors import StereogaugeError
-from stereogauge.evaluation.evaluate import check_names
+from stereogauge.evaluation.evaluate import check_names, next_map
 from stereogauge.evaluation.fingerprints import ContentHashes, fingerprint, scene_contents
 from stereogauge.evaluation.worker import CellGroup, PlannedCell
 from stereogauge.metrics.measurement import Fact
-from stereogauge.model import Dataset, DisparitySource, ResultSet, Scene
+from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import Protocol
-from stereogauge.scores.column import columns_of_scene, confidence_columns, declared_columns
+from stereogauge.scores.column import Column, columns_of_scene, confidence_columns, declared_columns
 from stereogauge.store import Store
 from stereogauge.store.write import Failure
 
@@ -84,37 +84,35 @@ def make_plan(
     stop the others.
     """
     sets = tuple(results)
-    check_names([*sets, *every_confidence(sets)], dataset.ids)
+    further = every_confidence(sets)
+    check_names([*sets, *further], dataset.ids)
     declared = declared_columns(protocol)
     wanted = {scene.id: columns_of_scene(declared, scene, dataset) for scene in dataset}
-    hashes = hashes or ContentHashes(store)
-    contents = scene_contents([scene for scene in dataset if any(scene.id in r.maps for r in sets)], hashes)
-    further = every_confidence(sets)
     of_confidence = set(confidence_columns(declared)) if further else set()
     further = further if of_confidence else []
     names = {result.name for result in further}
+    hashes = hashes or ContentHashes(store)
+    contents = scene_contents([scene for scene in dataset if any(scene.id in r.maps for r in sets)], hashes)
+    own = [column.column for column in declared]
     pairs = [(scene, result) for scene in dataset for result in (*sets, *further) if scene.id in result.maps]
-    map_hashes = hashes.of([result.maps[scene.id] for scene, result in pairs])
-    right_hashes = _hashes([(scene, result, result.right_maps) for scene, result in pairs if result.right_maps], hashes)
-    with_confidence = [(scene, result, result.confidence) for scene, result in pairs if result.confidence]
-    confidence_hashes = _hashes(with_confidence, hashes)
+    sources = [_sources(scene, result, own) for scene, result in pairs]
+    hashed = iter(hashes.of([source for parts in sources for source in parts.values()]))
     stored = store.stored(dataset.name, protocol.scoring_hash)
     work: dict[str, list[PlannedCell]] = {}
     unreadable: list[Failure] = []
     done = 0
-    for (scene, result), content in zip(pairs, map_hashes, strict=True):
-        key = (result.name, scene.id)
-        whole, right = contents[scene.id], right_hashes.get(key, "")
-        hashed = (whole, content, right, confidence_hashes.get(key, ""))
-        problems = [answer for answer in hashed if not isinstance(answer, str)]
+    for (scene, result), parts in zip(pairs, sources, strict=True):
+        whole, content = contents[scene.id], {part: next(hashed) for part in parts}
+        problems = [answer for answer in (whole, *content.values()) if not isinstance(answer, str)]
         if problems:
             unreadable.append(Failure(dataset.name, scene.id, result.name, protocol.scoring_hash, str(problems[0])))
             continue
         known = {"seconds": result.seconds[scene.id]} if scene.id in result.seconds else {}
-        extras: dict[str, Fact] = {**known, **facts.get(key, {})}
+        extras: dict[str, Fact] = {**known, **facts.get((result.name, scene.id), {})}
         confidence = ConfidenceSource.of(result, scene.id)
-        confidence_inputs = [] if confidence is None else [confidence_hashes[key], confidence.better, confidence.kind]
-        inputs = fingerprint([whole, content, right, extras, resize, *confidence_inputs])
+        further_inputs = [] if confidence is None else [content["confidence"], confidence.better, confidence.kind]
+        further_inputs += [content[part] for part in ("next", "next truth") if part in content]
+        inputs = fingerprint([whole, content["map"], content.get("right", ""), extras, resize, *further_inputs])
         columns = wanted[scene.id]
         if result.name in names:
             columns = tuple(column for column in columns if column in of_confidence)
@@ -124,11 +122,12 @@ def make_plan(
             continue
         cell = PlannedCell(
             algorithm=result.name,
-            estimate=result.maps[scene.id],
+            estimate=parts["map"],
             columns=missing,
             inputs=inputs,
-            content=str(content),
-            right_estimate=result.right_maps.get(scene.id),
+            content=str(content["map"]),
+            right_estimate=parts.get("right"),
+            next_estimate=parts.get("next"),
             confidence=confidence,
             extras=extras,
         )
@@ -145,9 +144,14 @@ def make_plan(
     )
 
 
-def _hashes(
-    maps: Sequence[tuple[Scene, ResultSet, Mapping[str, DisparitySource]]], hashes: ContentHashes
-) -> dict[tuple[str, str], str | StereogaugeError]:
-    """Those of further maps by algorithm and scene, where there are some."""
-    found = {(result.name, scene.id): own[scene.id] for scene, result, own in maps if scene.id in own}
-    return dict(zip(found, hashes.of(list(found.values())), strict=True))
+def _sources(scene: Scene, result: ResultSet, columns: Sequence[Column]) -> dict[str, Any]:
+    """What a cell reads beside its scene."""
+    following = next_map(result, scene, columns)
+    found = {
+        "map": result.maps[scene.id],
+        "right": result.right_maps.get(scene.id),
+        "confidence": result.confidence.get(scene.id),
+        "next": following,
+        "next truth": None if following is None else scene.source("gt_next"),
+    }
+    return {part: source for part, source in found.items() if source is not None}

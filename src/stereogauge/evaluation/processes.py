@@ -11,8 +11,10 @@ other call, they tell neither exit code nor signal, and they have no limits of t
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import multiprocessing
+import operator
 import os
 import pickle
 import queue
@@ -20,18 +22,15 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
-from multiprocessing import reduction
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.evaluation.rights import Account, limit_memory, limit_rights
 
 STARTING = 120.0
 """Seconds that a process has to start and to import what its first call needs, beside the time limit of the call."""
@@ -39,11 +38,16 @@ POLL = 0.2
 """Seconds between two looks at whether a call was cancelled."""
 LARGEST_MESSAGE = 1 << 28
 """Bytes of a message from a process that reads files of strangers."""
+PRELOADED = ("numpy", "cv2", "stereogauge.evaluation.processes")
+"""What the process that untrusted ones are forked from has imported."""
 KILLED = 9
 """The signal that nothing survives; Windows has no name for it."""
 GONE = (EOFError, ConnectionResetError, BrokenPipeError)
 
-Message = tuple[int, Literal["started", "report", "result", "error"], Any]
+LANDLOCK_CREATE, LANDLOCK_RESTRICT, LANDLOCK_VERSION, NO_NEW_PRIVILEGES = 444, 446, 1, 38
+"""Linux: numbers of two system calls, a flag of the first one, and an option of `prctl`."""
+
+Message = tuple[int, Literal["started", "result", "bytes", "error"], Any]
 
 
 class WorkerDied(StereogaugeError):  # noqa: N818 - what happened, not whose mistake it is
@@ -58,34 +62,33 @@ class CallCancelled(StereogaugeError):  # noqa: N818
     """A call was cancelled, and its process was ended."""
 
 
+class OpenedFile(NamedTuple):
+    """An argument of a call that arrives as the file at `path`, opened for reading."""
+
+    path: str
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open, (self.path, "rb")
+
+
 class WorkerProcess:
     """A spawned process, started at the first call, and again after a call that failed or was stopped.
 
-    A `copied` one is a copy of this process instead, with everything that is imported and remembered here.
+    It leads a process group, which is ended as a whole, also where this process is killed.
 
-    `memory_bytes` limits its address space where the system can do that. An `untrusted` one reads files of strangers,
-    which may take it over: it is kept from files larger than that, from core files and from new rights, and its files
-    from other users; it runs as `account` where one is given; and what it answers is plain values and texts, since
-    the sender of an object chooses what is run to rebuild it. Of what it raises, `errors` keep their class.
+    `memory_bytes` limits its address space where the system can do that. An `untrusted` one reads files of strangers:
+    it is forked from a clean process, opens no files but those that its first call was given (`OpenedFile`), starts no
+    processes where the system can forbid it, and answers with bytes or plain values, since the sender of an object
+    chooses what is run to rebuild it.
     `call` is for one thread; `kill` is for any.
     """
 
-    def __init__(
-        self,
-        memory_bytes: int | None = None,
-        *,
-        copied: bool = False,
-        untrusted: bool = False,
-        account: Account | None = None,
-        errors: Iterable[type[StereogaugeError]] = (),
-    ) -> None:
+    def __init__(self, memory_bytes: int | None = None, *, untrusted: bool = False) -> None:
         self._memory_bytes = memory_bytes
-        self._copied = copied
         self._untrusted = untrusted
-        self._account = account
-        self._errors: dict[str, type[Exception]] = {kind.__name__: kind for kind in (*errors, MemoryError)}
         self._process: BaseProcess | None = None
         self._connection: Connection | None = None
+        self._lifeline: Connection | None = None
         self._calls = 0
         self._killed = False
         self._lock = threading.Lock()
@@ -102,40 +105,26 @@ class WorkerProcess:
         *arguments: Any,
         options: Mapping[str, Any] = MappingProxyType({}),
         seconds: float | None = None,
-        report: Callable[..., None] | None = None,
         cancelled: Callable[[], bool] | None = None,
-        within: Path | None = None,
     ) -> Any:
         """The result of `function(*arguments, **options)` in the process; what it raises is raised here.
 
-        `seconds` is its time limit. With `report`, the function gets an argument of that name, and what it calls it
-        with is what `report` is called with here. `cancelled` is called regularly and says whether to stop. With
-        `within`, a folder, the function gets its path as the first argument; a process with an account needs no right
-        to the folders above it.
+        `seconds` is its time limit. `cancelled` is called regularly and says whether to stop.
         """
         self._calls += 1
         call = bytes(ForkingPickler.dumps((function, arguments, dict(options))))
-        connection = self._started()
+        connection = self._started(function.__module__)
         try:
-            handed = within is not None and self._account is not None
-            connection.send((self._calls, call, report is not None, handed or within))
-            if within is not None and handed:
-                _hand_over(connection, within)
+            connection.send((self._calls, call))
         except GONE:
             raise WorkerDied(self._cause_of_death()) from None
         try:
-            return self._answer(connection, seconds, report, cancelled)
+            return self._answer(connection, seconds, cancelled)
         except BaseException:
             self.end()
             raise
 
-    def _answer(
-        self,
-        connection: Connection,
-        seconds: float | None,
-        report: Callable[..., None] | None,
-        cancelled: Callable[[], bool] | None,
-    ) -> Any:
+    def _answer(self, connection: Connection, seconds: float | None, cancelled: Callable[[], bool] | None) -> Any:
         end = None if seconds is None else time.monotonic() + seconds + STARTING
         while True:
             if cancelled is not None and cancelled():
@@ -152,13 +141,11 @@ class WorkerProcess:
                 raise WorkerDied(self._cause_of_death()) from None
             if number != self._calls:
                 continue
-            if kind == "result":
+            if kind in ("result", "bytes"):
                 return value
             if kind == "error":
-                raise self._error(*value) if self._untrusted else value
-            if kind == "report" and report is not None:
-                report(*value)
-            elif kind == "started" and seconds is not None:
+                raise _untrusted_error(*value) if self._untrusted else value
+            if seconds is not None:  # started
                 end = time.monotonic() + seconds
 
     def _received(self, connection: Connection) -> Message:
@@ -167,42 +154,50 @@ class WorkerProcess:
             return message
         try:
             number, kind, value = json.loads(connection.recv_bytes(LARGEST_MESSAGE))
+            return number, kind, connection.recv_bytes(LARGEST_MESSAGE) if kind == "bytes" else value
         except GONE:
             raise
         except (OSError, ValueError, TypeError, RecursionError):
             raise WorkerDied("the worker process sent what is no answer") from None
-        return number, kind, value
 
-    def _error(self, kind: object = "", sentence: object = "", *rest: object) -> Exception:
-        """What an untrusted process says that it raised."""
-        known = self._errors.get(str(kind))
-        return known(str(sentence)) if known is not None else StereogaugeError(f"{kind}: {sentence}")
-
-    def start(self) -> None:
-        """Start the process now rather than at its first call: one that is copied, before other threads run."""
-        self._started()
-
-    def _started(self) -> Connection:
+    def _started(self, needed: str = "") -> Connection:
+        """The connection to the process; `needed` is a module that its calls import."""
         with self._lock:
             if self._killed:
                 raise WorkerDied("the worker process was ended")
             if self._connection is None:
-                context: Any = multiprocessing.get_context("fork" if self._copied else "spawn")
+                context = self._context(needed)
                 ours, theirs = context.Pipe()
-                not_theirs = ours if self._copied else None
-                limits = (self._memory_bytes, self._untrusted, self._account)
-                self._process = context.Process(target=_serve, args=(theirs, not_theirs, *limits), daemon=True)
-                self._process.start()
+                watched, self._lifeline = context.Pipe(duplex=False)
+                arguments = (theirs, watched, self._memory_bytes, self._untrusted)
+                process = context.Process(target=_serve, args=arguments, daemon=True)
+                process.start()
+                self._process = process
                 self._connection = ours
                 theirs.close()
+                watched.close()
             return self._connection
+
+    def _context(self, needed: str) -> Any:
+        if not self._untrusted or "forkserver" not in multiprocessing.get_all_start_methods():
+            return multiprocessing.get_context("spawn")
+        multiprocessing.set_forkserver_preload([*PRELOADED, needed])
+        return multiprocessing.get_context("forkserver")
 
     def kill(self) -> None:
         """End the process at once and for good: the call that it makes is lost, and no other can be made."""
         with self._lock:
             self._killed = True
             if self._process is not None:
-                self._process.kill()
+                self._end_group(self._process)
+
+    def _end_group(self, process: BaseProcess) -> None:
+        """End the process and all that it started."""
+        end_group = getattr(os, "killpg", None)
+        if end_group is not None and process.pid is not None:
+            with contextlib.suppress(OSError):  # it does not lead its group yet, or is gone with all of it
+                end_group(process.pid, KILLED)
+        process.kill()
 
     def end(self, *, at_once: bool = True) -> int:
         """End the process between two calls, at once or when it notices that there are no more; returns its exit code.
@@ -212,13 +207,17 @@ class WorkerProcess:
         with self._lock:
             process, self._process = self._process, None
             connection, self._connection = self._connection, None
+            lifeline, self._lifeline = self._lifeline, None
             if process is not None and at_once:
-                process.kill()
+                self._end_group(process)
         if connection is not None:
             connection.close()
         if process is None:
             return 0
         process.join()
+        self._end_group(process)  # what it started outlives it otherwise
+        if lifeline is not None:
+            lifeline.close()
         code = process.exitcode or 0
         process.close()
         return code
@@ -231,67 +230,42 @@ class WorkerProcess:
         return f"the worker process ended {what}"
 
 
-def can_copy() -> bool:
-    """Whether a copy of this process could do all that this one can: on Linux, while it has one thread.
-
-    Other threads do not run in a copy, and what they had locked stays locked there.
-    """
-    return sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1
-
-
-def _hand_over(connection: Connection, folder: Path) -> None:
-    """Send an open folder: its holder needs no right to those above it."""
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        reduction.send_handle(connection, opened, None)
-    finally:
-        os.close(opened)
-
-
-def _serve(
-    connection: Connection,
-    not_ours: Connection | None,
-    memory_bytes: int | None,
-    untrusted: bool,
-    account: Account | None,
-) -> None:
-    """Answer calls until the other side is gone, whose own end a copied process has to close to notice that."""
+def _serve(connection: Connection, lifeline: Connection, memory_bytes: int | None, untrusted: bool) -> None:
+    """Answer calls until the other side is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if not_ours is not None:
-        not_ours.close()
+    own_session = getattr(os, "setsid", None)
+    if own_session is not None:
+        own_session()
+        if not untrusted:
+            threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
     if memory_bytes is not None:
         limit_memory(memory_bytes)
-    _use_one_thread()
-    sending = threading.Lock()
+    import cv2
+
+    cv2.setNumThreads(1)  # there is a worker for each processor
     limited = False
 
-    def send(*message: Any) -> None:
-        with sending:
-            if untrusted:
-                connection.send_bytes(json.dumps(message, default=_plain).encode())
-            else:
-                connection.send(message)
+    def send(number: int, kind: str, value: Any) -> None:
+        if not untrusted:
+            connection.send((number, kind, value))
+        elif isinstance(value, bytes):
+            connection.send_bytes(json.dumps((number, "bytes", None)).encode())
+            connection.send_bytes(value)
+        else:
+            connection.send_bytes(json.dumps((number, kind, value), default=operator.methodcaller("item")).encode())
 
     while True:
         try:
-            number, call, reports, within = connection.recv()
-            handed = reduction.recv_handle(connection) if within is True else None
+            number, call = connection.recv()
             try:
                 function, arguments, options = pickle.loads(call)
-                if untrusted and not limited:  # only now: an account may be unable to read what the call imports
+                if untrusted and not limited:  # only now: what the call needs is imported and opened
                     limited = True
-                    limit_rights(memory_bytes, account)
-                if within:
-                    arguments = (str(within) if handed is None else f"/proc/self/fd/{handed}", *arguments)
-                if reports:
-                    options["report"] = lambda *values, number=number: send(number, "report", values)
+                    _limit_rights(lifeline)
                 send(number, "started", None)
                 answer = ("result", function(*arguments, **options))
             except Exception as problem:
                 answer = ("error", (type(problem).__name__, str(problem)) if untrusted else _sendable(problem))
-            finally:
-                if handed is not None:
-                    os.close(handed)
             try:
                 send(number, *answer)
             except GONE:
@@ -303,9 +277,63 @@ def _serve(
             return
 
 
-def _plain(value: Any) -> Any:
-    """NumPy's numbers as those of JSON."""
-    return value.item()
+def _end_with(lifeline: Connection) -> None:
+    """End this process and all that it started when the process that started it is gone."""
+    with contextlib.suppress(*GONE, OSError):
+        lifeline.recv_bytes()
+    end_group = getattr(os, "killpg", None)
+    if end_group is None:
+        os._exit(1)
+    end_group(0, KILLED)
+
+
+def limit_memory(memory_bytes: int) -> None:
+    """Limit the address space of this process where the system can do that."""
+    try:
+        import resource
+    except ImportError:  # not on this system: the host limits the service instead
+        return
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    wanted = memory_bytes if hard == resource.RLIM_INFINITY else min(memory_bytes, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+
+
+def _limit_rights(lifeline: Connection) -> None:
+    """Give up what the reading of an open file does not need: all other files, processes and core files."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    os.nice(5)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a write raises an error instead
+    if sys.platform == "linux":
+        _leave_files()
+    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()  # which has left them, too
+    for limit in ("RLIMIT_CORE", "RLIMIT_FSIZE", "RLIMIT_NPROC", "RLIMIT_NOFILE"):
+        if hasattr(resource, limit):
+            resource.setrlimit(getattr(resource, limit), (0, 0))
+
+
+def _leave_files() -> None:
+    """Let Linux forbid this thread to open, make, rename, link and delete files, and to reach other processes.
+
+    That is Landlock with a rule for nothing (https://docs.kernel.org/userspace-api/landlock.html); a kernel without it
+    still forbids to open and write files, by its limits of resources.
+    """
+    library = ctypes.CDLL(None)
+    version = library.syscall(LANDLOCK_CREATE, None, 0, LANDLOCK_VERSION)
+    files, network, scopes = (1 << 13) - 1, 0b11, 0b11
+    handled = (ctypes.c_uint64 * 3)(files, network, scopes)
+    rules = library.syscall(LANDLOCK_CREATE, ctypes.byref(handled), 24 if version >= 6 else 8, 0)
+    if rules >= 0:
+        library.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+        library.syscall(LANDLOCK_RESTRICT, rules, 0)
+        os.close(rules)
+
+
+def _untrusted_error(kind: object = "", sentence: object = "", *rest: object) -> Exception:
+    """What an untrusted process says that it raised."""
+    return MemoryError(sentence) if kind == "MemoryError" else StereogaugeError(f"{kind}: {sentence}")
 
 
 def _sendable(problem: Exception) -> Exception:
@@ -317,13 +345,6 @@ def _sendable(problem: Exception) -> Exception:
     return problem
 
 
-def _use_one_thread() -> None:
-    """Let a worker keep to one processor, since there is a worker for each of them."""
-    import cv2
-
-    cv2.setNumThreads(1)
-
-
 class _Call(NamedTuple):
     future: Future[Any]
     seconds: float | None
@@ -333,15 +354,12 @@ class _Call(NamedTuple):
 
 
 class LocalProcesses(Executor):
-    """`workers` worker processes, each fed by a thread of its own; copies of this process if `copied` is given."""
+    """`workers` worker processes, each fed by a thread of its own."""
 
-    def __init__(self, workers: int, *, copied: bool = False) -> None:
+    def __init__(self, workers: int) -> None:
         self.workers = workers
         self._waiting: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
-        self._processes = [WorkerProcess(copied=copied) for _ in range(workers)]
-        if copied:
-            for process in self._processes:
-                process.start()
+        self._processes = [WorkerProcess() for _ in range(workers)]
         self._threads = [threading.Thread(target=self._feed, args=(one,), daemon=True) for one in self._processes]
         for thread in self._threads:
             thread.start()

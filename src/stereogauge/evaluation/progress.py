@@ -203,6 +203,12 @@ class TimeLeft:
             self._over.add(self._open.pop())
             self._changed = self._measured = self._clock()
 
+    def next(self, name: str) -> None:
+        """End the stage that `next` began before, and begin this one."""
+        self._over.update(self._open)
+        self._open = [name]
+        self._changed = self._measured = self._clock()
+
     @property
     def stage(self) -> str:
         """What is being done; "" between stages."""

@@ -9,11 +9,12 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from typing import Any
 
+from stereogauge.datasets.plausibility import Doubt
 from stereogauge.errors import StereogaugeError, Unreachable
 from stereogauge.evaluation.executors import InProcess, TaskOutcome, Tasks, alive_check, worker_count
 from stereogauge.evaluation.plan import Plan
 from stereogauge.evaluation.progress import Progress
-from stereogauge.evaluation.worker import CellGroup, Doubt, GroupResult, Trouble, evaluate_group
+from stereogauge.evaluation.worker import CellGroup, GroupResult, Trouble, evaluate_group
 from stereogauge.io.files import content_hash
 from stereogauge.io.remote_path import is_remote
 from stereogauge.model import Dataset, ResultSet
@@ -143,13 +144,6 @@ class _Runner:
             )
         self.summary.retried = self.tasks.retried
 
-    def _count_gaps(self, cell: CellScores) -> None:
-        for index, note in cell.notes.items():
-            if math.isnan(cell.values[index]):
-                metric = cell.columns[index].metric
-                count, first = self.summary.gaps.get(metric, (0, note))
-                self.summary.gaps[metric] = (count + 1, first)
-
     def record(self, cells: Iterable[CellScores], maps: Iterable[MapRecord], failures: Iterable[Failure]) -> None:
         """Store cells and failures in one transaction: all of them are there, or none."""
         done, failed = list(cells), list(failures)
@@ -157,8 +151,15 @@ class _Runner:
             return
         self.store.write(done, maps=list(maps), failures=failed, run=self.run)
         self.summary.done += len(done)
-        for cell in done:
-            self._count_gaps(cell)
+        gaps = [
+            (cell.columns[k].metric, note)
+            for cell in done
+            for k, note in cell.notes.items()
+            if math.isnan(cell.values[k])
+        ]
+        for metric, note in gaps:
+            count, first = self.summary.gaps.get(metric, (0, note))
+            self.summary.gaps[metric] = (count + 1, first)
         self.summary.failures += failed
         self.progress.advance(len(done), len(failed))
 

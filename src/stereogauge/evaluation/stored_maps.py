@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,32 +114,16 @@ def meta_scores(
             maps = [as_disparity(load_disparity(source)) for source in sources if source is not None]
             for meta, disparity in meta_maps(maps, scene.gt).items() if maps else ():
                 made = evaluate_cell(disparity, regions, columns, algorithm=meta)
-                scores += [_in_cube(score, cube, place) for score in made]
+                dataset, own = _keys(cube)[place]
+                scores += [replace(score, dataset=dataset, scene=own, protocol=cube.protocol) for score in made]
         except (StereogaugeError, OSError) as reason:
             reasons.append(f"{name}: {reason}")
-    sizes = dict(zip(_keys(cube), cube.sizes, strict=True)) if cube.sizes else None
+    facts = dict(zip(_keys(cube), cube.facts, strict=True)) if cube.facts else None
     units = dict(zip(_keys(cube), cube.depth_units, strict=True)) if cube.depth_units else None
-    whole = ScoreCube.of(scores, sizes=sizes, depth_units=units, invalid=cube.invalid)
+    whole = ScoreCube.of(scores, facts=facts, depth_units=units, invalid=cube.invalid)
     return whole.limited(cube.least_coverage, cube.least_support), reasons
 
 
 def _keys(cube: ScoreCube) -> list[tuple[str, str]]:
     datasets = cube.datasets or ("",) * len(cube.scenes)
     return list(zip(datasets, cube.scene_names, strict=True))
-
-
-def _in_cube(score: Score, cube: ScoreCube, place: int) -> Score:
-    dataset, scene = _keys(cube)[place]
-    return Score(
-        dataset,
-        scene,
-        score.algorithm,
-        score.metric,
-        score.region,
-        score.value,
-        score.sum,
-        score.count,
-        score.missing,
-        cube.protocol,
-        score.note,
-    )

@@ -7,17 +7,16 @@ import time
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from stereogauge.confidence_measures.files import ConfidenceSource
-from stereogauge.datasets.misplaced import Suspicion
-from stereogauge.datasets.plausibility import calibration_doubt, lossy_doubt, suspicion
+from stereogauge.datasets.plausibility import Doubt, map_doubts, scene_doubts
 from stereogauge.errors import StereogaugeError, Unreachable
-from stereogauge.evaluation.evaluate import evaluate_cell
+from stereogauge.evaluation.evaluate import evaluate_cell, resized
 from stereogauge.io.files import load_disparity
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.measurement import Fact
-from stereogauge.model import DisparityMap, DisparitySource, Scene
+from stereogauge.model import DisparityMap, Scene
 from stereogauge.protocol import Protocol
 from stereogauge.registry import plugin_place
 from stereogauge.scores.column import VersionedColumn
@@ -34,6 +33,7 @@ class PlannedCell:
     inputs: int
     content: str
     right_estimate: Any = None
+    next_estimate: Any = None
     confidence: ConfidenceSource | None = None
     extras: Mapping[str, Fact] = field(default_factory=dict)
 
@@ -61,15 +61,6 @@ class Trouble:
     detail: str = ""
 
 
-class Doubt(NamedTuple):
-    """What makes a map or its scene look misread; `algorithm` is empty where the scene itself does."""
-
-    scene: str
-    algorithm: str
-    kind: str
-    sentence: str
-
-
 @dataclass(frozen=True)
 class GroupResult:
     """The cells that were computed, by index in the group, the others with their reasons, and doubts about inputs."""
@@ -89,12 +80,14 @@ def evaluate_group(group: CellGroup) -> GroupResult:
     scene_regions = SceneRegions(group.scene, group.protocol)
     cells: list[tuple[int, CellScores]] = []
     troubles: list[Trouble] = []
-    doubts = _doubts(group.scene.id, "", _calibration_doubt(group.scene))
+    doubts = scene_doubts(group.scene)
     for index, cell in enumerate(group.cells):
         try:
             estimate = load_disparity(cell.estimate)
+            if group.resize:
+                estimate = resized(estimate, group.scene.shape)
             cells.append((index, compute(cell, estimate, scene_regions, group.resize)))
-            doubts += doubts_of_map(cell.algorithm, cell.estimate, estimate, group.scene)
+            doubts += map_doubts(cell.algorithm, estimate, group.scene, cell.estimate)
         except Unreachable:
             raise
         except StereogaugeError as problem:
@@ -109,26 +102,6 @@ def evaluate_group(group: CellGroup) -> GroupResult:
     return GroupResult(tuple(cells), tuple(troubles), time.perf_counter() - started, tuple(doubts))
 
 
-def _doubts(scene: str, algorithm: str, *found: Suspicion | None) -> list[Doubt]:
-    return [Doubt(scene, algorithm, *suspected) for suspected in found if suspected is not None]
-
-
-def _calibration_doubt(scene: Scene) -> Suspicion | None:
-    try:
-        return calibration_doubt(scene.calibration, scene.gt) if scene.has("gt") else None
-    except Unreachable:
-        raise
-    except StereogaugeError:
-        return None  # an unreadable ground truth is the trouble of every cell
-
-
-def doubts_of_map(algorithm: str, source: DisparitySource, estimate: DisparityMap, scene: Scene) -> list[Doubt]:
-    """What makes a map look misread; one of another size was resized on request."""
-    fits = scene.has("gt") and estimate.shape == scene.shape
-    suspected = suspicion(estimate, scene.gt, scene.calibration, source) if fits else None
-    return _doubts(scene.id, algorithm, suspected, lossy_doubt(source))
-
-
 def compute(cell: PlannedCell, estimate: DisparityMap, scene_regions: SceneRegions, resize: bool) -> CellScores:
     """All columns of one cell, whose map was read already."""
     started = time.perf_counter()
@@ -139,6 +112,7 @@ def compute(cell: PlannedCell, estimate: DisparityMap, scene_regions: SceneRegio
         wanted,
         algorithm=cell.algorithm,
         right_estimate=cell.right_estimate,
+        next_estimate=cell.next_estimate,
         confidence=cell.confidence,
         extras=cell.extras,
         resize=resize,

@@ -8,28 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from stereogauge.figures.chart import (
-    COLUMN,
-    PAGE,
-    ROW,
-    Chart,
-    Row,
-    Spec,
-    algorithm_marks,
-    heading,
-    heat_map,
-    hover,
-    layer,
-    layered,
-    names,
-    panel_width,
-    panels,
-    quantity,
-    quoted,
-    rows_where,
-    scaled,
-)
-from stereogauge.figures.palette import INK, MUTED, Styles, colour, complete, segment_colours
+from stereogauge.figures import chart as vl
+from stereogauge.figures.chart import Chart, Row, Spec
+from stereogauge.figures.palette import INK, MUTED, Styles, complete, segment_colours
 from stereogauge.ranking.model import Ranking
 from stereogauge.ranking.relations import Determination, DoubleCounting, Scatter, ScoreHistogram, scatter
 from stereogauge.ranking.stability import OrderAgreement
@@ -38,6 +19,7 @@ from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.selection import Selection
 
 MOST_NUMBERED = 22
+MOST_COLOURED, FEW_COLOURED = 12, 3
 HISTOGRAM_COLUMNS = 3
 
 
@@ -70,8 +52,8 @@ def _square_map(title: str, caption: str, texts: Sequence[str], values: Values, 
         for column, second in enumerate(texts)
     )
     low = scale["domain"][0]
-    side = min(30.0, (PAGE - 220) / max(1, len(texts)))
-    view = heat_map(
+    side = min(30.0, (vl.PAGE - 220) / max(1, len(texts)))
+    view = vl.heat_map(
         texts,
         texts,
         unit,
@@ -84,13 +66,19 @@ def _square_map(title: str, caption: str, texts: Sequence[str], values: Values, 
 
 
 def scatter_matrix_data(
-    cube: ScoreCube, horizontal: Sequence[str], vertical: Sequence[str], styles: Styles | None = None
+    cube: ScoreCube,
+    horizontal: Sequence[str],
+    vertical: Sequence[str],
+    styles: Styles | None = None,
+    marked: Sequence[str] = (),
 ) -> Chart:
-    """Every vertical column against every horizontal one: colours are scenes, shapes are algorithms.
+    """Every vertical column against every horizontal one, one point per scene and algorithm.
 
-    A least-squares line per scene is as opaque as its r² is high. Rows: panel, scene, algorithm, x, y. The fact
-    `panels` holds for each panel its labels (x_label, y_label), r_squared over all points, and for each scene the
-    r² (`fits`) and the ends of the line (`lines`: x, y, x2, y2).
+    Points have the colour and shape of their algorithm. With `marked` algorithms, or more than twelve, the others are
+    small and grey, so that their density is seen; without `marked` the three best by the first horizontal column stay
+    coloured. A grey least-squares line per scene is as opaque as its r² is high. Rows: panel, scene, algorithm, x, y.
+    The fact `coloured` holds the algorithms with colours, `panels` for each panel its labels (x_label, y_label),
+    r_squared over all points, and for each scene the r² (`fits`) and the ends of the line (`lines`: x, y, x2, y2).
     """
     found = [scatter(cube, x, y) for y in vertical for x in horizontal]
     facts = tuple(_panel_facts(one) for one in found)
@@ -107,15 +95,25 @@ def scatter_matrix_data(
         for row, algorithm in enumerate(cube.algorithms)
     )
     across = len(horizontal)
-    marks = {
-        "color": scaled("scene", {scene: colour(index) for index, scene in enumerate(cube.scenes)}, PAGE / 2),
-        "shape": algorithm_marks(complete(styles, cube.algorithms), PAGE / 2)["shape"],
-    }
-    width = COLUMN if across == 1 else panel_width(across)
-    views = [_scatter_panel(place, one, cube.scenes, marks, width) for place, one in enumerate(facts)]
+    every = complete(styles, cube.algorithms)
+    coloured = _coloured(cube, found[0], marked)
+    marks = vl.algorithm_marks({name: every[name] for name in coloured}, vl.PAGE / 2)
+    width = vl.COLUMN if across == 1 else vl.panel_width(across)
+    views = [_scatter_panel(place, one, cube, coloured, marks, width) for place, one in enumerate(facts)]
     title = "Columns against each other; line opacity = r² of the scene's linear fit"
     caption = Selection.of(cube.select(metrics=[*horizontal, *vertical])).caption()
-    return Chart(title, caption, rows, panels(views, across), "scene", {"panels": facts})
+    shown = {"panels": facts, "coloured": coloured}
+    return Chart(title, caption, rows, vl.panels(views, across), "algorithm", shown)
+
+
+def _coloured(cube: ScoreCube, first: Scatter, marked: Sequence[str]) -> tuple[str, ...]:
+    """The algorithms whose points are told apart by colour."""
+    if marked or len(cube.algorithms) <= MOST_COLOURED:
+        return tuple(name for name in cube.algorithms if not marked or name in marked)
+    sign = -1.0 if first.x.declared.metric.direction == "higher" else 1.0
+    means = np.array([np.mean(row[np.isfinite(row)]) if np.isfinite(row).any() else np.inf for row in first.x_values])
+    best = np.argsort(sign * means, kind="stable")[:FEW_COLOURED]
+    return tuple(cube.algorithms[place] for place in best)
 
 
 def _panel_facts(found: Scatter) -> dict[str, object]:
@@ -134,28 +132,36 @@ def _panel_facts(found: Scatter) -> dict[str, object]:
     }
 
 
-def _scatter_panel(place: int, facts: Mapping[str, object], scenes: Sequence[str], marks: Spec, width: float) -> Spec:
+def _scatter_panel(
+    place: int, facts: Mapping[str, object], cube: ScoreCube, coloured: Sequence[str], marks: Spec, width: float
+) -> Spec:
     fits, ends = facts["fits"], facts["lines"]
     assert isinstance(fits, tuple)
     assert isinstance(ends, tuple)
     lines = [
         {"scene": scene, "fit": fit, **dict(zip(("x", "y", "x2", "y2"), line, strict=True))}
-        for scene, fit, line in zip(scenes, fits, ends, strict=True)
+        for scene, fit, line in zip(cube.scenes, fits, ends, strict=True)
         if all(map(math.isfinite, line))
     ]
     scale = {"zero": False, "padding": 8}
-    x = quantity("x", str(facts["x_label"]), scale=scale)
-    y = quantity("y", str(facts["y_label"]), scale=scale)
+    x = vl.quantity("x", str(facts["x_label"]), scale=scale)
+    y = vl.quantity("y", str(facts["y_label"]), scale=scale)
     opacity = {"field": "fit", "type": "quantitative", "scale": {"domain": [0, 1], "range": [0, 1]}, "legend": None}
-    line = {"x": x, "y": y, "x2": {"field": "x2"}, "y2": {"field": "y2"}, "color": marks["color"], "opacity": opacity}
-    told = hover("algorithm", "scene", ("x", str(facts["x_label"]), ".4g"), ("y", str(facts["y_label"]), ".4g"))
-    points = layer("point", {"x": x, "y": y, **marks, "tooltip": told}, size=32)
+    line = {"x": x, "y": y, "x2": {"field": "x2"}, "y2": {"field": "y2"}, "opacity": opacity}
+    tooltip = vl.hover("algorithm", "scene", ("x", str(facts["x_label"]), ".4g"), ("y", str(facts["y_label"]), ".4g"))
+    chosen = f"indexof([{', '.join(map(vl.quoted, coloured))}], datum.algorithm) >= 0"
+    here = f"datum.panel === {place} && isValid(datum.x) && isValid(datum.y)"
+    others = vl.layer("circle", {"x": x, "y": y, "tooltip": tooltip}, size=9, color=MUTED, opacity=0.35)
+    points = vl.layer("point", {"x": x, "y": y, **marks, "tooltip": tooltip}, size=32)
     drawn = [
-        layer("rule", {**line, "tooltip": hover("scene", ("fit", "r²", ".2f"))}, lines, strokeWidth=1.4),
-        rows_where(points, f"datum.panel === {place} && isValid(datum.x) && isValid(datum.y)"),
+        vl.layer(
+            "rule", {**line, "tooltip": vl.hover("scene", ("fit", "r²", ".2f"))}, lines, strokeWidth=1.1, color=MUTED
+        ),
+        *([vl.rows_where(others, f"{here} && !({chosen})")] if len(coloured) < len(cube.algorithms) else []),
+        vl.rows_where(points, f"{here} && {chosen}"),
     ]
-    title = heading(f"r² = {facts['r_squared']:.2f} over all points", anchor="end", color=MUTED)
-    return layered(*drawn, width=width, height=max(110.0, 0.72 * width), title=title, zoom=f"zoom{place}")
+    title = vl.heading(f"r² = {facts['r_squared']:.2f} over all points", anchor="end", color=MUTED)
+    return vl.layered(*drawn, width=width, height=max(110.0, 0.72 * width), title=title, zoom=f"zoom{place}")
 
 
 def histograms_data(found: Sequence[ScoreHistogram], styles: Styles | None = None) -> Chart:
@@ -179,10 +185,10 @@ def histograms_data(found: Sequence[ScoreHistogram], styles: Styles | None = Non
         for text, one in zip(texts, found, strict=True)
     }
     columns = min(HISTOGRAM_COLUMNS, len(found))
-    width = panel_width(columns) if columns > 1 else COLUMN
+    width = vl.panel_width(columns) if columns > 1 else vl.COLUMN
     views = [_histogram(text, one, marked[text], marks, width) for text, one in zip(texts, found, strict=True)]
     shown = replace(found[0].selection, columns=tuple(one.column for one in found))
-    return Chart("Score histograms", shown.caption(), rows, panels(views, columns), facts={"marked": marked})
+    return Chart("Score histograms", shown.caption(), rows, vl.panels(views, columns), facts={"marked": marked})
 
 
 def _histogram(text: str, found: ScoreHistogram, marked: Mapping[str, float], styles: Styles, width: float) -> Spec:
@@ -193,25 +199,25 @@ def _histogram(text: str, found: ScoreHistogram, marked: Mapping[str, float], st
     if outside:
         remarks.append(f"heuristic maximum {limit:g} →")
     title = [text, ", ".join(remarks)]
-    x = quantity("from", title)
+    x = vl.quantity("from", title)
     bars = {
         "x": {**x, "bin": {"binned": True}},
         "x2": {"field": "to"},
-        "y": quantity("count", "scores"),
-        "tooltip": hover(("count", "scores"), ("from", "from", ".4g"), ("to", "to", ".4g")),
+        "y": vl.quantity("count", "scores"),
+        "tooltip": vl.hover(("count", "scores"), ("from", "from", ".4g"), ("to", "to", ".4g")),
     }
-    drawn = [rows_where(layer("bar", bars, color="#9db8cc"), f"datum.column === {quoted(text)}")]
+    drawn = [vl.rows_where(vl.layer("bar", bars, color="#9db8cc"), f"datum.column === {vl.quoted(text)}")]
     if limit is not None and not outside:
-        rule = {"x": quantity("limit", title), "tooltip": hover(("limit", "heuristic maximum", ".4g"))}
-        drawn.append(layer("rule", rule, [{"limit": limit}], strokeDash=[5, 3], color=INK))
+        rule = {"x": vl.quantity("limit", title), "tooltip": vl.hover(("limit", "heuristic maximum", ".4g"))}
+        drawn.append(vl.layer("rule", rule, [{"limit": limit}], strokeDash=[5, 3], color=INK))
     if marked:
         points = [{"mark": f"{name} (mean of scenes)", "mean": mean} for name, mean in marked.items()]
         shown = {f"{name} (mean of scenes)": style for name, style in styles.items()}
-        place = {"x": quantity("mean", title), "y": {"datum": 0}}
-        told = hover(("mark", "algorithm"), ("mean", "mean", ".4g"))
-        encoding = {**place, **algorithm_marks(shown, PAGE, "mark"), "tooltip": told}
-        drawn.append(layer("point", encoding, points, size=80, stroke="white", strokeWidth=0.8))
-    return layered(*drawn, width=width, height=110)
+        place = {"x": vl.quantity("mean", title), "y": {"datum": 0}}
+        tooltip = vl.hover(("mark", "algorithm"), ("mean", "mean", ".4g"))
+        encoding = {**place, **vl.algorithm_marks(shown, vl.PAGE, "mark"), "tooltip": tooltip}
+        drawn.append(vl.layer("point", encoding, points, size=80, stroke="white", strokeWidth=0.8))
+    return vl.layered(*drawn, width=width, height=110)
 
 
 def counted_errors_data(nested: DoubleCounting, parted: DoubleCounting) -> Chart:
@@ -238,20 +244,24 @@ def counted_errors_data(nested: DoubleCounting, parted: DoubleCounting) -> Chart
         for algorithm, count in zip(nested.algorithms, nested.distinct, strict=True)
     ]
     axis = "counted errors [px]; line: distinct"
-    y = names("algorithm", nested.algorithms)
+    y = vl.names("algorithm", nested.algorithms)
     bars = {
-        "x": quantity("errors", axis, stack="zero", axis={"format": ",.0f"}),
+        "x": vl.quantity("errors", axis, stack="zero", axis={"format": ",.0f"}),
         "y": {**y, "scale": {**y["scale"], "paddingInner": 0.25}},
-        "yOffset": names("set", list(sets)),
-        "color": scaled("region", segment_colours(regions)),
-        "order": quantity("place"),
-        "tooltip": hover("algorithm", "set", "region", ("errors", "errors [px]", ",.0f")),
+        "yOffset": vl.names("set", list(sets)),
+        "color": vl.scaled("region", segment_colours(regions)),
+        "order": vl.quantity("place"),
+        "tooltip": vl.hover("algorithm", "set", "region", ("errors", "errors [px]", ",.0f")),
     }
-    ticks = {"x": quantity("distinct", axis), "y": y, "tooltip": hover("algorithm", ("distinct", "distinct", ",.0f"))}
-    view = layered(
-        layer("bar", bars, stroke="white", strokeWidth=0.5),
-        layer("tick", ticks, distinct, color=INK, thickness=1.6, bandSize=1.5 * ROW),
-        height=1.6 * ROW * len(nested.algorithms),
+    ticks = {
+        "x": vl.quantity("distinct", axis),
+        "y": y,
+        "tooltip": vl.hover("algorithm", ("distinct", "distinct", ",.0f")),
+    }
+    view = vl.layered(
+        vl.layer("bar", bars, stroke="white", strokeWidth=0.5),
+        vl.layer("tick", ticks, distinct, color=INK, thickness=1.6, bandSize=1.5 * vl.ROW),
+        height=1.6 * vl.ROW * len(nested.algorithms),
     )
     caption = "" if nested.selection is None else nested.selection.caption()
     title = "Erroneous pixels as counted by nested regions and by a partition"
@@ -287,28 +297,28 @@ def slopes_data(
             for name in common
         ]
     columns = tuple(dict.fromkeys(column for ranking in rankings for column in ranking.selection.columns))
-    x = names(
+    x = vl.names(
         "order",
         list(orders),
         f"filled: {mark_meaning}" if mark_meaning else None,
         axis={"labelAngle": 0, "domain": False, "ticks": False},
         scale={"padding": 0.75},
     )
-    y = quantity("place", axis=None, scale={"reverse": True, "zero": False, "nice": False, "padding": 8})
-    drawn = {key: {**one, "legend": None} for key, one in algorithm_marks(complete(styles, common)).items()}
-    told = hover("algorithm", "order", "rank")
+    y = vl.quantity("place", axis=None, scale={"reverse": True, "zero": False, "nice": False, "padding": 8})
+    drawn = vl.algorithm_marks(complete(styles, common), legend=None)
+    tooltip = vl.hover("algorithm", "order", "rank")
     place = {"x": x, "y": y}
-    points = {**place, **drawn, "tooltip": told}
-    first, last = (quoted(order) for order in (next(iter(orders)), list(orders)[-1]))
+    points = {**place, **drawn, "tooltip": tooltip}
+    first, last = (vl.quoted(order) for order in (next(iter(orders)), list(orders)[-1]))
     text = {**place, "text": {"field": "text"}}
-    view = layered(
-        layer("line", {**place, "color": drawn["color"]}),
-        rows_where(layer("point", points, size=60), "datum.marked"),
-        rows_where(layer("point", points, size=60, fill="white", filled=False, strokeWidth=1.4), "!datum.marked"),
-        rows_where(layer("text", text, align="right", dx=-9), f"datum.order === {first}"),
-        rows_where(layer("text", text, align="left", dx=9), f"datum.order === {last}"),
-        width=COLUMN if len(orders) <= 3 else PAGE,
-        height=1.2 * ROW * len(common),
+    view = vl.layered(
+        vl.layer("line", {**place, "color": drawn["color"]}),
+        vl.rows_where(vl.layer("point", points, size=60), "datum.marked"),
+        vl.rows_where(vl.layer("point", points, size=60, fill="white", filled=False, strokeWidth=1.4), "!datum.marked"),
+        vl.rows_where(vl.layer("text", text, align="right", dx=-9), f"datum.order === {first}"),
+        vl.rows_where(vl.layer("text", text, align="left", dx=9), f"datum.order === {last}"),
+        width=vl.COLUMN if len(orders) <= 3 else vl.PAGE,
+        height=1.2 * vl.ROW * len(common),
     )
     caption = replace(rankings[0].selection, columns=columns).caption()
     return Chart("Places under different orders", caption, tuple(rows), view, "algorithm")

@@ -20,8 +20,8 @@ from typing import Any
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.palette import FAINT, INK, MUTED, Styles
 from stereogauge.paths import cache_folder
+from stereogauge.tables.formats import csv_table
 from stereogauge.tables.table import of_records
-from stereogauge.tables.text import csv_table
 
 Spec = dict[str, Any]
 Row = Mapping[str, Any]
@@ -109,20 +109,21 @@ class Chart:
         }
         return {**self.page_spec(), "title": title, "config": CONFIG}
 
+    @functools.cached_property
+    def svg(self) -> str:
+        """The drawn chart, from which the other formats are made."""
+        import vl_convert
+
+        return str(vl_convert.vegalite_to_svg(self.spec()))
+
     def csv(self) -> str:
         """The rows behind the chart."""
         return csv_table(of_records("rows", [plain(dict(row)) for row in self.rows]))
 
     def encoded(self, kind: str) -> bytes:
         """The chart as PNG, SVG or PDF; the same data give the same picture (and the same bytes of a PNG)."""
-        import vl_convert
-
         check_format(kind)
-        if kind == "png":
-            return bytes(vl_convert.vegalite_to_png(self.spec(), scale=SCALE))
-        if kind == "pdf":
-            return bytes(vl_convert.vegalite_to_pdf(self.spec()))
-        return str(vl_convert.vegalite_to_svg(self.spec())).encode()
+        return encoded(self.svg, kind)
 
     def save(self, path: Path) -> Path:
         """Write the chart in the format of the suffix: a picture, .csv for its rows, .html for a page."""
@@ -151,6 +152,16 @@ class Chart:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         return {"application/vnd.vegalite.v6+json": self.spec(), "image/png": self.encoded("png")}
+
+
+def encoded(svg: str, kind: str, scale: float = SCALE) -> bytes:
+    """A drawn figure as PNG (`scale` pixels per px), SVG or PDF."""
+    import vl_convert
+
+    check_format(kind)
+    if kind == "png":
+        return bytes(vl_convert.svg_to_png(svg, scale=scale))
+    return bytes(vl_convert.svg_to_pdf(svg)) if kind == "pdf" else svg.encode()
 
 
 def check_format(kind: str) -> None:
@@ -206,6 +217,15 @@ def _width(view: Spec) -> float:
 def quantity(name: str, title: str | list[str] | None = None, **options: Any) -> Spec:
     """A channel of numbers."""
     return {"field": name, "type": "quantitative", "title": title, **options}
+
+
+def around(values: Iterable[float]) -> Spec:
+    """A scale around these values, not from 0; also around a single one, which Vega would label with a rounded 0."""
+    known = [value for value in values if math.isfinite(value)]
+    if not known or min(known) < max(known):
+        return {"zero": False}
+    margin = 0.1 * abs(known[0]) or 1.0
+    return {"zero": False, "domain": [known[0] - margin, known[0] + margin]}
 
 
 def names(name: str, order: Sequence[Any] | None = None, title: str | None = None, **options: Any) -> Spec:

@@ -10,27 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.confidence_measures.calibration import Reliability
-from stereogauge.confidence_measures.error_curves import AnyCurve
 from stereogauge.confidence_measures.evaluation import SceneCurves
-from stereogauge.confidence_measures.sparsification import ErrorKind, SparsificationCurve
+from stereogauge.confidence_measures.sparsification import AnyCurve, ErrorKind, SparsificationCurve
 from stereogauge.evaluation.error_density import ErrorDensity
-from stereogauge.figures.chart import (
-    PAGE,
-    Chart,
-    Row,
-    Spec,
-    algorithm_marks,
-    heading,
-    hover,
-    layer,
-    layered,
-    panel_width,
-    panels,
-    quantity,
-    quoted,
-    rows_where,
-    scaled,
-)
+from stereogauge.figures import chart as vl
+from stereogauge.figures.chart import Chart, Row, Spec
 from stereogauge.figures.palette import FAINT, Styles, algorithm_styles, colour
 from stereogauge.metrics.picture import Picture
 
@@ -49,6 +33,8 @@ POINTS = 101
 ORACLE, RANDOM, BOUND = "oracle Δ", "random", "s(φ): kept by every measure"
 SOLID: tuple[int, ...] = (1, 0)
 DASHED, DOTTED, DASH_DOTTED, LONG = (6, 4), (2, 3), (8, 3, 2, 3), (12, 4)
+REFERENCES = {ORACLE: ("#6b6b6b", DASH_DOTTED), RANDOM: ("#b0b0b0", DOTTED), BOUND: ("#1a1a1a", DASHED)}
+"""Colour and dash of the lines that no measure gives: no measure's curve has such a colour."""
 
 
 class Line(NamedTuple):
@@ -91,7 +77,7 @@ def curve_panels(
     """Curves over density, one panel per scene. Rows: panel (its title and place), line, density (%), value, and what
     each line adds."""
     across = max(1, min(columns, len(found)))
-    width = panel_width(across, PAGE if across > 1 else 0.65 * PAGE)
+    width = vl.panel_width(across, vl.PAGE if across > 1 else 0.65 * vl.PAGE)
     rows = tuple(
         {
             "panel": panel.title,
@@ -106,30 +92,30 @@ def curve_panels(
         for density, value in zip(line.densities, line.values, strict=True)
     )
     lines = {line.label: line for panel in found for line in panel.lines}
-    wide = width if across == 1 else PAGE
+    wide = width if across == 1 else vl.PAGE
     series = {
-        "color": scaled("line", {name: line.colour for name, line in lines.items()}, wide),
-        "strokeDash": scaled("line", {name: list(line.dash) for name, line in lines.items()}, wide),
-        "strokeWidth": scaled("line", {name: line.width for name, line in lines.items()}, wide, type="ordinal"),
+        "color": vl.scaled("line", {name: line.colour for name, line in lines.items()}, wide),
+        "strokeDash": vl.scaled("line", {name: list(line.dash) for name, line in lines.items()}, wide),
+        "strokeWidth": vl.scaled("line", {name: line.width for name, line in lines.items()}, wide, type="ordinal"),
     }
     views = []
     for place, panel in enumerate(found):
         y_title = y_label if place % across == 0 else None
         scale = {"clamp": True} if panel.top is None else {"domain": [0, panel.top], "clamp": True, "nice": False}
-        x = quantity("density", x_label, scale={"domain": [0, 100], "nice": False})
-        y = quantity("value", y_title, scale=scale)
-        told = hover("line", ("density", "density, %", ".0f"), ("value", y_label, number))
+        x = vl.quantity("density", x_label, scale={"domain": [0, 100], "nice": False})
+        y = vl.quantity("value", y_title, scale=scale)
+        tooltip = vl.hover("line", ("density", "density, %", ".0f"), ("value", y_label, number))
         own = f"datum.place === {place}"
         drawn = [
-            rows_where(layer("line", {"x": x, "y": y, **series}), own),
-            rows_where(layer("point", {"x": x, "y": y, "tooltip": told}, opacity=0, size=90), own),
+            vl.rows_where(vl.layer("line", {"x": x, "y": y, **series}), own),
+            vl.rows_where(vl.layer("point", {"x": x, "y": y, "tooltip": tooltip}, opacity=0, size=90), own),
         ]
         if panel.good_share is not None:
-            rule = {"x": quantity("share", x_label)}
-            drawn.insert(0, layer("rule", rule, [{"share": panel.good_share}], color=FAINT, strokeWidth=3))
+            rule = {"x": vl.quantity("share", x_label)}
+            drawn.insert(0, vl.layer("rule", rule, [{"share": panel.good_share}], color=FAINT, strokeWidth=3))
         height = 125 if across > 1 else 230
-        views.append(layered(*drawn, width=width, height=height, title=heading(panel.title)))
-    return Chart(title, caption, rows, panels(views, across), "line")
+        views.append(vl.layered(*drawn, width=width, height=height, title=vl.heading(panel.title)))
+    return Chart(title, caption, rows, vl.panels(views, across), "line")
 
 
 def sparsification_data(
@@ -162,9 +148,9 @@ def _sparsification_panel(
         return Line(label, 100 * densities, _values(curve, densities, kind), shade, dash)
 
     lines = [line(labels[name], curve, colours[name]) for name, curve in scene.curves.items()]
-    lines += [line(ORACLE, first.oracle, "#6b6b6b", DASH_DOTTED), line(RANDOM, first.random, "#b0b0b0", DOTTED)]
+    lines += [line(ORACLE, first.oracle, *REFERENCES[ORACLE]), line(RANDOM, first.random, *REFERENCES[RANDOM])]
     if scene.bound is not None and kind == "counts":
-        lines.append(Line(BOUND, 100 * densities, scene.bound.counts(densities), "#1a1a1a", DASHED))
+        lines.append(Line(BOUND, 100 * densities, scene.bound.counts(densities), *REFERENCES[BOUND]))
     rate = 100 * first.bad_pixels / first.pixels
     full = float(lines[0].values[-1])
     return Panel(
@@ -206,8 +192,8 @@ def error_data(
         first = next(iter(curves.values()))
         full = factor * float(first.rates([1.0])[0])
         oracle = factor * first.oracle.rates(densities)
-        lines.append(Line(ORACLE, 100 * densities, oracle, "#6b6b6b", DASH_DOTTED))
-        lines.append(Line(RANDOM, 100 * densities, np.full(len(densities), full), "#b0b0b0", DOTTED))
+        lines.append(Line(ORACLE, 100 * densities, oracle, *REFERENCES[ORACLE]))
+        lines.append(Line(RANDOM, 100 * densities, np.full(len(densities), full), *REFERENCES[RANDOM]))
         found.append(Panel(f"{scene}: {full:.3g} at full density", tuple(lines), None, 1.3 * full or 1.0))
     unit = f"{kind} of what remains, {'px' if kind.magnitude else '%'}"
     return curve_panels(f"Sparsification by {kind}", caption, found, unit, columns=columns)
@@ -229,10 +215,10 @@ def error_density_data(found: Sequence[ErrorDensity], styles: Styles | None = No
     )
     across = max(1, min(columns, len(found)))
     rows = tuple(row for one in found for row in _density_rows(one))
-    width = panel_width(across, PAGE if across > 1 else 0.7 * PAGE)
-    marks = algorithm_marks(shown, PAGE if across > 1 else width)
+    width = vl.panel_width(across, vl.PAGE if across > 1 else 0.7 * vl.PAGE)
+    marks = vl.algorithm_marks(shown, vl.PAGE if across > 1 else width)
     views = [_density_panel(one, marks, width, titled=len(found) > 1) for one in found]
-    return Chart("Error over density", caption, rows, panels(views, across), "algorithm")
+    return Chart("Error over density", caption, rows, vl.panels(views, across), "algorithm")
 
 
 def _density_rows(found: ErrorDensity) -> list[Row]:
@@ -254,18 +240,18 @@ def _density_rows(found: ErrorDensity) -> list[Row]:
 def _density_panel(found: ErrorDensity, marks: Spec, width: float, *, titled: bool) -> Spec:
     unit = found.column.declared.metric.unit
     label = f"{found.column.metric}{f' [{unit}]' if unit else ''}"
-    own = f"datum.metric === {quoted(found.column.label)}"
+    own = f"datum.metric === {vl.quoted(found.column.label)}"
     place = {
-        "x": quantity("density", "density, %", scale={"domain": [0, 103], "nice": False}),
-        "y": quantity("value", label),
-        "tooltip": hover("algorithm", ("density", "density, %", ".1f"), ("value", label, ".4g")),
+        "x": vl.quantity("density", "density, %", scale={"domain": [0, 103], "nice": False}),
+        "y": vl.quantity("value", label),
+        "tooltip": vl.hover("algorithm", ("density", "density, %", ".1f"), ("value", label, ".4g")),
     }
     compared = [{"density": 100 * one.density} for one in found.equal]
-    title: Spec = {"title": heading(found.column.label)} if titled else {}
-    return layered(
-        layer("rule", {"x": place["x"]}, compared, color=FAINT, strokeWidth=2),
-        rows_where(layer("line", {**place, "color": marks["color"]}), f"{own} && !datum.whole"),
-        rows_where(layer("point", {**place, **marks}, size=75), f"{own} && datum.whole"),
+    title: Spec = {"title": vl.heading(found.column.label)} if titled else {}
+    return vl.layered(
+        vl.layer("rule", {"x": place["x"]}, compared, color=FAINT, strokeWidth=2),
+        vl.rows_where(vl.layer("line", {**place, "color": marks["color"]}), f"{own} && !datum.whole"),
+        vl.rows_where(vl.layer("point", {**place, **marks}, size=75), f"{own} && datum.whole"),
         width=width,
         height=190,
         **title,
@@ -297,22 +283,22 @@ def reliability_data(
             ]
     wide = max(1, len(used)) * 300.0
     series = {
-        "color": scaled("line", {text: shade for text, (shade, _) in texts.items()}, wide),
-        "strokeDash": scaled("line", {text: list(dash) for text, (_, dash) in texts.items()}, wide),
+        "color": vl.scaled("line", {text: shade for text, (shade, _) in texts.items()}, wide),
+        "strokeDash": vl.scaled("line", {text: list(dash) for text, (_, dash) in texts.items()}, wide),
     }
     scale = {"domain": [0, 100], "nice": False}
     for kind in used:
         x_label, y_label = RELIABILITY_LABELS[kind]
-        place = {"x": quantity("x", x_label, scale=scale), "y": quantity("y", y_label, scale=scale)}
-        told = hover("line", ("x", x_label, ".1f"), ("y", y_label, ".1f"), ("pixels", "pixels", ",.0f"))
+        place = {"x": vl.quantity("x", x_label, scale=scale), "y": vl.quantity("y", y_label, scale=scale)}
+        tooltip = vl.hover("line", ("x", x_label, ".1f"), ("y", y_label, ".1f"), ("pixels", "pixels", ",.0f"))
         percent = [
             {"calculate": f"100 * datum.{name}", "as": axis} for name, axis in (("predicted", "x"), ("observed", "y"))
         ]
-        curve = layer("line", {**place, **series, "tooltip": told}, point={"size": 16})
+        curve = vl.layer("line", {**place, **series, "tooltip": tooltip}, point={"size": 16})
         curve["transform"] = [{"filter": f"datum.kind === '{kind}'"}, *percent]
-        diagonal = layer("line", place, [{"x": 0, "y": 0}, {"x": 100, "y": 100}], color=FAINT, strokeWidth=3)
-        views.append(layered(diagonal, curve, width=260, height=250, title=heading(f"Calibration of {kind}")))
-    return Chart(title, caption, tuple(rows), panels(views, max(1, len(views))), "line")
+        diagonal = vl.layer("line", place, [{"x": 0, "y": 0}, {"x": 100, "y": 100}], color=FAINT, strokeWidth=3)
+        views.append(vl.layered(diagonal, curve, width=260, height=250, title=vl.heading(f"Calibration of {kind}")))
+    return Chart(title, caption, tuple(rows), vl.panels(views, max(1, len(views))), "line")
 
 
 def confidence_picture(

@@ -9,24 +9,19 @@ from numpy.typing import NDArray
 
 from stereogauge.decision.explain import Explanation
 from stereogauge.decision.pixels import Contrast, PixelAgreement
-from stereogauge.figures.chart import (
-    COLUMN,
-    PAGE,
-    ROW,
-    Chart,
-    algorithm_marks,
-    heading,
-    hover,
-    layer,
-    layered,
-    names,
-    quantity,
-    rows_where,
-    scaled,
-)
+from stereogauge.figures import chart as vl
+from stereogauge.figures.chart import Chart
 from stereogauge.figures.galleries import PictureRow, PictureRows
-from stereogauge.figures.palette import OKABE_ITO, Styles, complete
-from stereogauge.figures.pictures import Colours, LegendEntry, disparity_limits, render, render_disparity
+from stereogauge.figures.palette import INK, OKABE_ITO, Styles, complete
+from stereogauge.figures.pictures import (
+    Colours,
+    LegendEntry,
+    disparity_limits,
+    image_colours,
+    narrowed,
+    render,
+    render_disparity,
+)
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import clip_limit, heat
@@ -62,13 +57,15 @@ def difference_bars_data(found: Explanation) -> Chart:
     for by, pieces in groups.items():
         last = by == list(groups)[-1]
         bars = {
-            "x": quantity("amount", axis if last else None, scale=limits, axis={"labels": last}),
-            "y": names("name", [name for name, _ in pieces]),
-            "color": scaled("favours", sides, PAGE),
-            "tooltip": hover(("name", by), ("amount", "adds", "+.4f"), "favours"),
+            "x": vl.quantity("amount", axis if last else None, scale=limits, axis={"labels": last}),
+            "y": vl.names("name", [name for name, _ in pieces]),
+            "color": vl.scaled("favours", sides, vl.PAGE),
+            "tooltip": vl.hover(("name", by), ("amount", "adds", "+.4f"), "favours"),
         }
-        drawn = rows_where(layer("bar", bars), f"datum.by === '{by}'")
-        views.append({"width": 0.5 * PAGE, "height": ROW * len(pieces), "title": heading(f"by {by}"), "layer": [drawn]})
+        drawn = vl.rows_where(vl.layer("bar", bars), f"datum.by === '{by}'")
+        views.append(
+            {"width": 0.5 * vl.PAGE, "height": vl.ROW * len(pieces), "title": vl.heading(f"by {by}"), "layer": [drawn]}
+        )
     return Chart(
         f"{found.first} against {found.second}: what their difference of {found.difference:+.3f} is made of",
         f"{found.purpose}. Every group of bars sums to the difference; bars to the left favour {found.first}.",
@@ -87,19 +84,19 @@ def error_curves_data(found: PixelAgreement, styles: Styles | None = None) -> Ch
         for place, (threshold, bad) in enumerate(zip(found.thresholds, curve, strict=True))
     )
     ticks = [tick for tick in (0.125, 0.25, 0.5, 1, 2, 4, 8, 16) if found.thresholds[0] <= tick <= found.thresholds[-1]]
-    channels = algorithm_marks(marks, 1.4 * COLUMN)
+    channels = vl.algorithm_marks(marks, 1.4 * vl.COLUMN)
     logarithmic = {"type": "log", "base": 2, "nice": False}
     axis = {"values": ticks, "format": "~g"}
     place = {
-        "x": quantity("threshold", "threshold δ, px", scale=logarithmic, axis=axis),
-        "y": quantity("bad", "bad@δ, %"),
-        "tooltip": hover("algorithm", ("threshold", "threshold δ, px", ".2f"), ("bad", "bad@δ, %", ".1f")),
+        "x": vl.quantity("threshold", "threshold δ, px", scale=logarithmic, axis=axis),
+        "y": vl.quantity("bad", "bad@δ, %"),
+        "tooltip": vl.hover("algorithm", ("threshold", "threshold δ, px", ".2f"), ("bad", "bad@δ, %", ".1f")),
     }  # fmt: skip
-    view = layered(
-        layer("line", {**place, "color": channels["color"]}),
-        rows_where(layer("point", {**place, **channels}, size=26), "datum.place % 8 === 0"),
-        layer("point", place, opacity=0, size=70),
-        width=1.4 * COLUMN,
+    view = vl.layered(
+        vl.layer("line", {**place, "color": channels["color"]}),
+        vl.rows_where(vl.layer("point", {**place, **channels}, size=26), "datum.place % 8 === 0"),
+        vl.layer("point", place, opacity=0, size=70),
+        width=1.4 * vl.COLUMN,
         height=230,
     )
     return Chart(
@@ -108,6 +105,36 @@ def error_curves_data(found: PixelAgreement, styles: Styles | None = None) -> Ch
         rows,
         view,
         "algorithm",
+    )
+
+
+def profile_line_data(found: Contrast) -> Chart | None:
+    """Disparities along part of a row where the maps differ by a shift that no crop shows; None where they do not.
+
+    Rows: of (truth or algorithm), x, disparity.
+    """
+    line = found.line
+    if line is None:
+        return None
+    colours = {"ground truth": INK, found.first: FIRST, found.second: SECOND}
+    curves = zip(colours, (line.truth, line.first, line.second), strict=True)
+    rows = tuple(
+        {"of": name, "x": line.left + place, "disparity": float(value)}
+        for name, values in curves
+        for place, value in enumerate(values.tolist())
+    )
+    encoding = {
+        "x": vl.quantity("x", "column, px", scale={"zero": False, "nice": False}, axis={"format": "d"}),
+        "y": vl.quantity("disparity", "disparity, px", scale={"zero": False}),
+        "color": vl.scaled("of", colours, 1.4 * vl.COLUMN),
+        "tooltip": vl.hover("of", ("x", "column, px", "d"), ("disparity", "disparity, px", ".2f")),
+    }
+    return Chart(
+        f"{found.scene.id}, row {line.row}: {found.first} and {found.second} differ by {found.shift:+.2f} px",
+        "Where the ground truth varies least. A shift as small as this shows in no crop.",
+        rows,
+        vl.layered(vl.layer("line", encoding), width=1.4 * vl.COLUMN, height=180),
+        "of",
     )
 
 
@@ -156,7 +183,7 @@ def _size(found: Contrast) -> int:
 def _panels(found: Contrast) -> list[Colours]:
     """Left image where there is one, truth, both maps and both errors, whole and greyed where pixels do not count."""
     limits = disparity_limits(found.scene.gt)
-    shown = [_rgb(found.scene)] if found.scene.has("left") else []
+    shown = [image_colours(found.scene.left)] if found.scene.has("left") else []
     maps = [render_disparity(values, limits) for values in (found.scene.gt, *found.estimates)]
     regions = SceneRegions(found.scene, load_protocol(None))
     errors = []
@@ -164,12 +191,6 @@ def _panels(found: Contrast) -> list[Colours]:
         measurement = Measurement(estimate, regions)
         errors.append(render(heat(measurement, None, "", np.abs(measurement.error), "px", clip_limit(measurement))))
     return [*shown, *maps, *(greyed(picture, found.counted) for picture in errors)]
-
-
-def _rgb(scene: Scene) -> Colours:
-    image = np.asarray(scene.left)
-    plain = image if image.dtype == np.uint8 else np.clip(image / (257.0 if image.dtype == np.uint16 else 1), 0, 255)
-    return np.asarray(np.repeat(plain[..., None], 3, axis=2) if plain.ndim == 2 else plain, np.uint8)
 
 
 def greyed(picture: Colours, counted: Mask) -> Colours:
@@ -201,17 +222,10 @@ def glance_rows_data(
             measurement = Measurement(own[name], regions[name])
             limits.append(clip_limit(measurement))
             picture = heat(measurement, None, "", np.abs(measurement.error), "px", limits[-1])
-            pictures.append(_narrowed(render(picture), width))
+            pictures.append(narrowed(render(picture), width))
             texts.append(f"{name}: {captions[algorithm][name]}" if captions[algorithm][name] else name)
         rows.append(PictureRow(algorithm, tuple(pictures), tuple(texts)))
     low, high = min(limits), max(limits)
     span = f"{low:g} px" if low == high else f"{low:g} to {high:g} px by image width"
     caption = f"Error from 0 (dark) to {span} (bright); hatched: no estimate; black: no ground truth."
     return PictureRows("Every scene at a glance", caption, tuple(rows))
-
-
-def _narrowed(picture: Colours, width: int) -> Colours:
-    import cv2
-
-    height = max(1, round(picture.shape[0] * width / picture.shape[1]))
-    return np.asarray(cv2.resize(picture, (width, height), interpolation=cv2.INTER_AREA), np.uint8)

@@ -8,23 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.figures.pictures import Colours, LegendEntry, Panel, PictureFigure, grid_figure
+from stereogauge.figures.pictures import Colours, Crop, LegendEntry, PictureFigure, PicturePanel
 from stereogauge.metrics.costs import Costs
 from stereogauge.ranking.ranks import final_ranks
 from stereogauge.scores.aggregation import oriented
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 Maps = Mapping[str, tuple[Colours, ...]]
-SIDE_BY_SIDE = 5
 
 
 class PictureRow(NamedTuple):
@@ -44,16 +40,15 @@ class PictureRows(PictureFigure):
     rows: tuple[PictureRow, ...]
     legend: tuple[LegendEntry, ...] = ()
 
-    def figure(self) -> Figure:
+    def grid(self) -> list[list[PicturePanel]]:
         """A heading above each row and a caption below each picture."""
-        rows = [
+        return [
             [
-                Panel(picture, "" if place else row.heading, caption)
+                PicturePanel(picture, "" if place else row.heading, caption)
                 for place, (picture, caption) in enumerate(zip(row.pictures, row.captions, strict=True))
             ]
             for row in self.rows
         ]
-        return grid_figure(self.title, self.caption, rows, self.legend)
 
 
 class GalleryItem(NamedTuple):
@@ -96,36 +91,26 @@ class Gallery(PictureFigure):
         front = [] if self.reference is None else [(self.reference.heading, self.reference.pictures)]
         return front + [(heading(self, item), item.pictures) for item in self.items]
 
-    def figure(self) -> Figure:
+    columns = 5
+
+    def grid(self) -> list[list[PicturePanel]]:
         """Blocks of pictures under their headings, five side by side."""
         panels = self.panels
-        rows = [
-            [Panel(pictures[kind], "" if kind else text) for text, pictures in panels[start : start + SIDE_BY_SIDE]]
-            for start in range(0, len(panels), SIDE_BY_SIDE)
+        return [
+            [
+                PicturePanel(pictures[kind], "" if kind else text)
+                for text, pictures in panels[start : start + self.columns]
+            ]
+            for start in range(0, len(panels), self.columns)
             for kind in range(len(self.rows))
         ]
-        return grid_figure(self.title, self.caption, rows, self.legend, SIDE_BY_SIDE)
-
-
-class Crop(NamedTuple):
-    """A part of an image, in px."""
-
-    x: int
-    y: int
-    width: int
-    height: int
-
-    @property
-    def inside(self) -> tuple[slice, slice]:
-        """Its rows and columns, to index an image with."""
-        return slice(self.y, self.y + self.height), slice(self.x, self.x + self.width)
 
 
 def most_different_crop(costs: Sequence[Costs], share: float) -> Crop:
-    """The part of the image, `share` of its width and height, in which the algorithms' costs differ most; of equal ones
-    the middle.
+    """The part of the image, `share` of its width and height, in which the algorithms' costs differ most.
 
-    Differences are standard deviations over the algorithms; a pixel that the metric does not count costs nothing.
+    Differences are standard deviations over the algorithms; a pixel that the metric does not count costs nothing. Where
+    nothing differs it is the part with most pixels that the metric counts, and of equal ones the middle.
 
     >>> first, second = np.zeros((50, 100)), np.zeros((50, 100))
     >>> second[30:, 70:] = 1.0
@@ -134,6 +119,8 @@ def most_different_crop(costs: Sequence[Costs], share: float) -> Crop:
     """
     stacked = np.stack([np.nan_to_num(one) for one in costs])
     spread = stacked.std(axis=0)
+    if not spread.any():
+        spread = np.isfinite(costs).any(axis=0).astype(np.float64)
     height, width = spread.shape
     tall, wide = max(1, round(share * height)), max(1, round(share * width))
     sums = np.pad(spread.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))

@@ -4,28 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import unknown_name
-from stereogauge.figures.chart import (
-    PAGE,
-    Chart,
-    Spec,
-    heading,
-    hover,
-    layer,
-    layered,
-    panel_width,
-    panels,
-    quantity,
-    quoted,
-    scaled,
-)
+from stereogauge.figures import chart as vl
+from stereogauge.figures.chart import Chart, Spec
 from stereogauge.figures.palette import INK, OKABE_ITO, colour
-from stereogauge.figures.pictures import SMALL, WIDTH, LegendEntry, PictureFigure, captioned_figure, render
+from stereogauge.figures.pictures import LegendEntry, PictureFigure, PicturePanel, disparity_limits, render
 from stereogauge.kernels.edges import fill_rows, thin_runs
 from stereogauge.kernels.planes import direction_change
 from stereogauge.masks.geometry.connected import central_gradient
@@ -37,12 +25,11 @@ from stereogauge.metrics.picture import FAR, JUMP, NEAR, Picture, grey_image
 from stereogauge.metrics.surfaces import circular_earth_movers_distance, direction_histogram
 from stereogauge.model import DisparityMap, Mask
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 REGION = "#0072b2"
 LEAST_TILT = 1e-3
 COLUMNS = 3
+PLANES = "planes"
+"""The layer of the planes; as a file it has their numbers and the way that they lean."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,26 +41,34 @@ class PlaneSegmentation(PictureFigure):
     picture: Picture
     points: NDArray[np.float64]
     normals: NDArray[np.float64]
+    legend: tuple[LegendEntry, ...]
 
-    def figure(self) -> Figure:
+    def grid(self) -> list[list[PicturePanel]]:
         """Planes in colours with their numbers; an arrow shows which way each leans, its length how much."""
-        colours = render(self.picture)
-        height, width = colours.shape[:2]
-        legend = [LegendEntry(text, shade) for text, shade in self.picture.legend.values()]
-        figure = captioned_figure(WIDTH, WIDTH * height / width, self.title, self.caption, legend)
-        axes = figure.add_subplot()
-        axes.imshow(colours, interpolation="nearest" if width < 900 else "antialiased")
-        axes.set_axis_off()
+        width = self.picture.values.shape[1]
         tilt = np.hypot(self.normals[:, 0], self.normals[:, 1])
         longest = 0.09 * width / max(float(tilt.max(initial=0.0)), LEAST_TILT)
-        box = {"boxstyle": "circle,pad=0.15", "facecolor": "white", "edgecolor": INK, "linewidth": 0.6}
-        for number, ((x, y), normal) in enumerate(zip(self.points, self.normals, strict=True), 1):
-            tip = (x + longest * normal[0], y + longest * normal[1])
-            for shade, thick in (("white", 3.2), (INK, 1.4)):
-                arrow = {"arrowstyle": "-|>", "color": shade, "lw": thick}
-                axes.annotate("", xy=tip, xytext=(x, y), arrowprops=arrow)
-            axes.text(x, y, str(number), fontsize=SMALL, ha="center", va="center", color=INK, bbox=box)
-        return figure
+        one = width / vl.PAGE  # a px of the figure, in pixels of the picture
+        tips = self.points + longest * self.normals[:, :2]
+        marks = [_numbered_arrow(n, *ends, one) for n, ends in enumerate(zip(self.points, tips, strict=True), 1)]
+        return [[PicturePanel(render(self.picture), marks="".join(marks))]]
+
+
+def _numbered_arrow(number: int, start: NDArray[np.float64], tip: NDArray[np.float64], one: float) -> str:
+    """An arrow in ink on white with a number in a circle at its start; `one` is the thickness of a thin line."""
+    along = (tip - start) / max(float(np.hypot(*(tip - start))), 1e-9)
+    across = np.array([-along[1], along[0]])
+    wings = [tip - 7 * one * along + side * 3.5 * one * across for side in (-1, 1)]
+    head = " ".join(f"{x:.1f},{y:.1f}" for x, y in (wings[0], tip, wings[1]))
+    ends = f'x1="{start[0]:.1f}" y1="{start[1]:.1f}" x2="{tip[0]:.1f}" y2="{tip[1]:.1f}"'
+    drawn = "".join(
+        f'<g stroke="{shade}" fill="{shade}" stroke-width="{thick * one:.2f}"><line {ends}/>'
+        f'<polygon points="{head}"/></g>'
+        for shade, thick in (("white", 4.0), (INK, 1.5))
+    )
+    place = f'x="{start[0]:.1f}" y="{start[1] + 3 * one:.1f}" font-size="{8.7 * one:.2f}" text-anchor="middle"'
+    circle = f'cx="{start[0]:.1f}" cy="{start[1]:.1f}" r="{7 * one:.2f}" stroke-width="{0.8 * one:.2f}"'
+    return f'{drawn}<circle {circle} fill="white" stroke="{INK}"/><text {place} fill="{INK}">{number}</text>'
 
 
 def region_picture(scene_regions: SceneRegions, name: str, mask: Mask) -> Picture:
@@ -110,23 +105,7 @@ def _overlay(scene_regions: SceneRegions, title: str, layers: Mapping[str, tuple
     )
 
 
-def _extrapolated(
-    scene_regions: SceneRegions, title: str, positions: Positions, beyond: NDArray[np.float32]
-) -> Picture:
-    truth = scene_regions.scene.gt.copy()
-    truth.ravel()[positions] = beyond
-    known = scene_regions.scene.gt[np.isfinite(scene_regions.scene.gt)]
-    return Picture(
-        title=title,
-        values=truth,
-        kind="sequential",
-        unit="px",
-        limits=(float(known.min()), float(known.max())),
-        unknown=_unknown(scene_regions),
-    )
-
-
-def _discontinuities(scene_regions: SceneRegions) -> Picture | None:
+def _bands(scene_regions: SceneRegions) -> Picture | None:
     sets = scene_regions.geometry
     layers = {
         "foreground band": (sets.foreground, NEAR),
@@ -136,34 +115,30 @@ def _discontinuities(scene_regions: SceneRegions) -> Picture | None:
     return _overlay(scene_regions, "depth discontinuities and their bands", layers) if sets.edge.size else None
 
 
-def _continued_background(scene_regions: SceneRegions) -> Picture | None:
-    sets = scene_regions.geometry
-    if not sets.edge.size:
-        return None
-    title = "D_b: background continued into the foreground"
-    return _extrapolated(scene_regions, title, sets.foreground, sets.extrapolated_background)
-
-
-def _continued_foreground(scene_regions: SceneRegions) -> Picture | None:
-    sets = scene_regions.geometry
-    if not sets.edge.size:
-        return None
-    title = "D_f: foreground continued into the background"
-    return _extrapolated(scene_regions, title, sets.background, sets.extrapolated_foreground)
-
-
 def _fine_structures(scene_regions: SceneRegions) -> Picture | None:
     sets = scene_regions.geometry
     layers = {"background beside them": (sets.surround, FAR), "fine structure": (sets.fine, REGION)}
     return _overlay(scene_regions, f"{sets.fine_label.max()} fine structures", layers) if sets.fine.size else None
 
 
-def _continued_structures(scene_regions: SceneRegions) -> Picture | None:
-    sets = scene_regions.geometry
-    if not sets.fine.size:
-        return None
-    title = "D_n: fine structures continued into the background"
-    return _extrapolated(scene_regions, title, sets.surround, sets.extrapolated_structure)
+def _continued(title: str, pixels: str, values: str) -> Callable[[SceneRegions], Picture | None]:
+    """The picture of a surface that is continued into other pixels, both named as fields of `GeometrySets`."""
+
+    def picture(scene_regions: SceneRegions) -> Picture | None:
+        positions: Positions = getattr(scene_regions.geometry, pixels)
+        if not positions.size:
+            return None
+        truth = scene_regions.scene.gt.copy()
+        truth.ravel()[positions] = getattr(scene_regions.geometry, values)
+        limits = disparity_limits(scene_regions.scene.gt)
+        return Picture(title, truth, "sequential", "px", limits, unknown=_unknown(scene_regions))
+
+    return picture
+
+
+def _planes(scene_regions: SceneRegions) -> Picture | None:
+    segmentation = plane_segmentation_data(scene_regions)
+    return None if segmentation is None else segmentation.picture
 
 
 def _normals(scene_regions: SceneRegions) -> Picture | None:
@@ -231,11 +206,18 @@ def _thin_runs(scene_regions: SceneRegions) -> Picture | None:
 
 
 SET_LAYERS: Mapping[str, Callable[[SceneRegions], Picture | None]] = {
-    "discontinuities": _discontinuities,
-    "extrapolated-background": _continued_background,
-    "extrapolated-foreground": _continued_foreground,
+    "discontinuities": _bands,
+    "extrapolated-background": _continued(
+        "D_b: background continued into the foreground", "foreground", "extrapolated_background"
+    ),
+    "extrapolated-foreground": _continued(
+        "D_f: foreground continued into the background", "background", "extrapolated_foreground"
+    ),
     "fine-structures": _fine_structures,
-    "extrapolated-structures": _continued_structures,
+    "extrapolated-structures": _continued(
+        "D_n: fine structures continued into the background", "surround", "extrapolated_structure"
+    ),
+    PLANES: _planes,
     "normals": _normals,
     "gradient": _gradient,
     "direction-change": _direction_change,
@@ -259,28 +241,29 @@ def plane_segmentation_data(scene_regions: SceneRegions) -> PlaneSegmentation | 
     sets = scene_regions.geometry
     if not sets.planar.size:
         return None
-    pixels = [sets.planar[sets.planar_label == plane + 1] for plane in range(len(sets.planes))]
-    shown = [plane for plane, positions in enumerate(pixels) if positions.size]
+    normals, count = sets.plane_normals, len(sets.planes)
+    pixels = [sets.planar[sets.planar_label == number] for number in range(1, count + 1)]
     layers = {
-        f"plane {number}: n = ({', '.join(f'{part:.3f}' for part in sets.plane_normals[plane] + 0.0)})": (
-            pixels[plane],
+        f"plane {number}: n = ({', '.join(f'{part:.3f}' for part in normal + 0.0)})": (
+            inside,
             _plane_colour(number - 1),
         )
-        for number, plane in enumerate(shown, 1)
+        for number, (inside, normal) in enumerate(zip(pixels, normals, strict=True), 1)
     }
-    picture = _overlay(scene_regions, f"{len(shown)} planar surfaces", layers)
+    picture = _overlay(scene_regions, f"{count} planar surfaces", layers)
     share = 100 * sets.planar.size / (sets.height * sets.width)
     bumpiness, offset, misorientation = sets.plane_floors
     return PlaneSegmentation(
         title=f"Planar surfaces of {scene_regions.scene.id}",
         caption=(
-            f"{len(shown)} planes, {share:.1f} % of the image. Arrows point along the normal's part in the image "
+            f"{count} planes, {share:.1f} % of the image. Arrows point along the normal's part in the image "
             f"plane, towards falling disparity. The ground truth's own scores: bumpiness {bumpiness:.3g} px, offset "
             f"{offset:.3g} px, misorientation {misorientation:.2g}°."
         ),
         picture=picture,
-        points=np.array([_middle(sets, pixels[plane]) for plane in shown], dtype=np.float64),
-        normals=sets.plane_normals[shown],
+        points=np.array([_middle(sets, inside) for inside in pixels], dtype=np.float64),
+        normals=normals,
+        legend=tuple(LegendEntry(*entry) for entry in picture.legend.values()),
     )
 
 
@@ -318,10 +301,10 @@ def direction_histograms_data(measurements: Mapping[str, Measurement], region: s
     kinds = {"ground truth": "#bbbbbb", "estimate": colour(0)}
     circle = {"domain": [-180 - half, 180 - half], "nice": False}
     place = {
-        "x": quantity("from", "direction (°)", scale=circle, axis={"values": [-180, -90, 0, 90]}),
-        "y": quantity("shown", "pixels", scale={"type": "log", "domainMin": 0.5}, axis={"format": "~s"}),
-        "color": scaled("kind", kinds, PAGE),
-        "tooltip": hover("kind", ("from", "from (°)", ".1f"), ("to", "to (°)", ".1f"), ("pixels", "pixels", ",.0f")),
+        "x": vl.quantity("from", "direction (°)", scale=circle, axis={"values": [-180, -90, 0, 90]}),
+        "y": vl.quantity("shown", "pixels", scale={"type": "log", "domainMin": 0.5}, axis={"format": "~s"}),
+        "color": vl.scaled("kind", kinds, vl.PAGE),
+        "tooltip": vl.hover("kind", ("from", "from (°)", ".1f"), ("to", "to (°)", ".1f"), ("pixels", "pixels", ",.0f")),
     }  # fmt: skip
     views = []
     for name, distance in distances.items():
@@ -329,20 +312,20 @@ def direction_histograms_data(measurements: Mapping[str, Measurement], region: s
             _steps("bar", {**place, "x2": {"field": "to"}, "y2": {"datum": 0.5}}, "", "ground truth"),
             _steps("line", place, name, "estimate", interpolate="step-after", strokeWidth=1.3),
         ]
-        title = heading(f"{name} ({distance:.1f}°)")
-        views.append(layered(*drawn, width=panel_width(across), height=105, title=title))
+        title = vl.heading(f"{name} ({distance:.1f}°)")
+        views.append(vl.layered(*drawn, width=vl.panel_width(across), height=105, title=title))
     return Chart(
         f"Directions of disparity gradients on {scene}, {region}",
         f"Pixels in each of {first.truth.size} bins of the direction atan2(∂y, ∂x), logarithmic; in brackets the "
         "circular earth mover's distance from the ground truth's histogram. After Honauer et al. 2015, supplement.",
         rows,
-        panels(views, across),
+        vl.panels(views, across),
         facts={"distances": distances},
     )
 
 
 def _steps(kind: str, encoding: Spec, name: str, text: str, **style: Any) -> Spec:
     """A layer over the histogram of one map; an empty bin is drawn at half a pixel, the foot of the axis."""
-    drawn = layer(kind, encoding, **style)
-    counted = [{"calculate": "max(datum.pixels, 0.5)", "as": "shown"}, {"calculate": quoted(text), "as": "kind"}]
-    return {**drawn, "transform": [{"filter": f"datum.map === {quoted(name)}"}, *counted]}
+    drawn = vl.layer(kind, encoding, **style)
+    counted = [{"calculate": "max(datum.pixels, 0.5)", "as": "shown"}, {"calculate": vl.quoted(text), "as": "kind"}]
+    return {**drawn, "transform": [{"filter": f"datum.map === {vl.quoted(name)}"}, *counted]}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,6 +13,7 @@ import numpy as np
 
 from stereogauge.errors import NotApplicable
 from stereogauge.figures.geometry import (
+    PLANES,
     direction_histograms_data,
     plane_segmentation_data,
     region_picture,
@@ -19,10 +22,12 @@ from stereogauge.figures.geometry import (
 from stereogauge.figures.pictures import disparity_limits, render_disparity, save_picture, write_png
 from stereogauge.io.files import load_disparity
 from stereogauge.masks.scene_regions import SceneRegions
+from stereogauge.metrics.declaration import BoundMetric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import Mask, Scene
 from stereogauge.protocol import Protocol
-from stereogauge.scores.column import columns_of
+from stereogauge.scores.aggregation import column_costs
+from stereogauge.scores.column import Column, columns_of
 
 
 def file_name(text: str) -> str:
@@ -32,10 +37,15 @@ def file_name(text: str) -> str:
 
 
 def write_pictures(folder: Path, maps: Mapping[str, Any], scene: Scene, protocol: Protocol) -> list[Path]:
-    """One annotated picture per estimate and distinct metric map, and all disparity maps in one range."""
+    """One annotated picture per estimate and distinct metric map, and all disparity maps in one range.
+
+    A picture of a metric has its score, and its rank among the estimates where there are several.
+    """
     limits = disparity_limits(scene.gt)
     scene_regions = SceneRegions(scene, protocol)
-    metrics = list(dict.fromkeys(column.declared for column in columns_of(protocol.metrics, protocol.regions)))
+    columns = {column.declared: column for column in reversed(columns_of(protocol.metrics, protocol.regions))}
+    metrics = list(reversed(columns))
+    scores = _scores(maps, scene_regions, columns)
     written = [folder / "ground-truth.png"]
     write_png(written[0], render_disparity(scene.gt, limits))
     for name, source in maps.items():
@@ -55,8 +65,36 @@ def write_pictures(folder: Path, maps: Mapping[str, Any], scene: Scene, protocol
                 continue
             seen.add(picture.title)
             written.append(folder / f"{file_name(name)}-{file_name(metric.id)}.png")
-            save_picture(written[-1], picture, f"{name} on {scene.id}")
+            save_picture(written[-1], picture, f"{name} on {scene.id}, {_score(scores, columns[metric], name)}")
     return written
+
+
+def _scores(
+    maps: Mapping[str, Any], scene_regions: SceneRegions, columns: Mapping[BoundMetric, Column]
+) -> dict[Column, dict[str, float]]:
+    """The score of each estimate by each metric that can be drawn."""
+    found: dict[Column, dict[str, float]] = {}
+    for name, source in maps.items():
+        measurement = Measurement(load_disparity(source), scene_regions, metrics=columns)
+        for metric, column in columns.items():
+            if metric.metric.has_picture:
+                with contextlib.suppress(NotApplicable):
+                    found.setdefault(column, {})[name] = metric.value(measurement, column.region)
+    return found
+
+
+def _score(scores: Mapping[Column, Mapping[str, float]], column: Column, name: str) -> str:
+    """Score and rank for the reader of a picture."""
+    values = scores.get(column, {})
+    value = values.get(name, math.nan)
+    if math.isnan(value):
+        return f"{column.label}: no score"
+    unit = column.declared.metric.unit
+    text = f"{column.label} {value:.3g} {unit}".strip()
+    known = [one for one in values.values() if not math.isnan(one)]
+    own, *costs = column_costs((column,), np.array([[value], *([one] for one in known)]))[:, 0].tolist()
+    rank = 1 + sum(cost < own for cost in costs)
+    return f"{text}, rank {rank} of {len(known)}" if len(known) > 1 else text
 
 
 def write_regions(
@@ -75,10 +113,11 @@ def write_regions(
     written = []
     for name, picture in pictures.items():
         written.append(folder / f"{file_name(name)}.png")
-        save_picture(written[-1], picture, scene)
-    planes = plane_segmentation_data(scene_regions)
-    if planes is not None:
-        written.append(planes.save(folder / "planes.png"))
+        segmentation = plane_segmentation_data(scene_regions) if name == PLANES and name not in masks else None
+        if segmentation is not None:
+            segmentation.save(written[-1])
+        else:
+            save_picture(written[-1], picture, scene)
     arrays: dict[str, Any] = dict(masks)
     fields: dict[str, Any] = scene_regions.geometry.arrays()
     np.savez_compressed(folder / "regions.npz", **arrays)

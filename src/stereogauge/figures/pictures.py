@@ -1,65 +1,91 @@
-"""Per-pixel pictures as colours, as annotated files with colour bar or legend, and in rows with captions.
+"""Per-pixel pictures as colours, and figures of pictures with titles, colour bar, legend and captions.
 
 Errors: plasma, clipped at a stated value. Signed values: blue to red around white. Black = no ground truth; hatched =
 no estimate. Disparities: viridis over a fixed range.
+
+A figure is one SVG document with the pictures inside; vl-convert makes PNG and PDF of it, as of charts.
 """
 
 from __future__ import annotations
 
-import io
+import base64
+import functools
+import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.figures.chart import check_format
+from stereogauge.figures.chart import CONFIG, PAGE, SCALE, encoded
 from stereogauge.figures.palette import INK, MUTED
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.text import number_text
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
-
 Colours = NDArray[np.uint8]
-DISPARITY_MAP = "viridis"
-COLOUR_MAPS = {"sequential": "plasma", "diverging": "RdBu_r", "cyclic": "twilight", "disparity": DISPARITY_MAP}
+COLOUR_MAPS = {"sequential": 0, "diverging": 1, "cyclic": 2, "disparity": 3}
+"""Kinds of pictures with a colour scale, and the row of `assets/colour-maps.png`: plasma, RdBu_r, twilight, viridis."""
 EXTENDS = {"sequential": "max", "diverging": "both", "cyclic": "neither", "disparity": "neither"}
 UNKNOWN = (0, 0, 0)
 HATCH_LIGHT, HATCH_DARK = (225, 225, 225), (120, 120, 120)
-WIDTH = 7.16  # inches: a page of a two-column paper
-SMALL, HEAD = 6.5, 9.0  # points
-PANELS_WIDTH = 9.0  # inches
 HATCH_PERIOD = 6  # px between the hatching's lines
+TEXT, HEAD = 8.7, 12.0  # px
+LINE = 1.3  # height of a line, in font sizes
+GAP = 4.0  # px
+SWATCH = 12.0  # px
+BAR = 9.0  # px: height of a colour bar
+WIDE = 0.56  # mean width of a letter, in font sizes
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f]")
 
 
-def _mapped(values: NDArray[np.floating], limits: tuple[float, float], name: str) -> Colours:
-    from matplotlib import colormaps
+@functools.cache
+def colour_table(kind: str) -> Colours:
+    """The 256 colours of a kind of picture, from low to high values."""
+    import cv2
 
+    content = resources.files("stereogauge.figures").joinpath("assets", "colour-maps.png").read_bytes()
+    tables = np.asarray(cv2.imdecode(np.frombuffer(content, np.uint8), cv2.IMREAD_COLOR), np.uint8)
+    return tables[COLOUR_MAPS[kind], :, ::-1]
+
+
+def _mapped(values: NDArray[np.floating], limits: tuple[float, float], kind: str) -> Colours:
     low, high = limits
     span = high - low if high > low else 1.0
     level = np.clip((np.nan_to_num(values, nan=low) - low) / span, 0.0, 1.0)
-    table = (colormaps[name](np.linspace(0, 1, 256))[:, :3] * 255).round().astype(np.uint8)
-    colours: Colours = table[(level * 255).round().astype(np.uint8)]
-    return colours
+    return _indexed((level * 255).round().astype(np.uint8), colour_table(kind))
 
 
-def _hatching(shape: tuple[int, int]) -> Colours:
-    """Diagonal lines, so that a missing estimate is recognised without colour."""
-    y, x = np.indices(shape, dtype=np.int32)
+def _indexed(places: NDArray[np.uint8], table: Colours) -> Colours:
+    """The colour of each place in a table of 256."""
+    import cv2
+
+    channels = np.atleast_2d(places)[..., None].repeat(3, axis=2)
+    return np.asarray(cv2.LUT(channels, table[None]), np.uint8).reshape(*places.shape, 3)
+
+
+def _hatch(colours: Colours, missing: Mask) -> None:
+    """Draw diagonal lines into these pixels, so that a missing estimate is recognised without colour."""
+    y, x = np.nonzero(missing)
     dark = (x + y) % HATCH_PERIOD < 2
-    return np.where(dark[..., None], HATCH_DARK, HATCH_LIGHT).astype(np.uint8)
+    colours[y, x] = np.array([HATCH_LIGHT, HATCH_DARK], np.uint8)[dark.astype(np.uint8)]
 
 
-def _backdrop(picture: Picture) -> Colours:
-    if picture.backdrop is None:
-        return np.full((*picture.values.shape[:2], 3), 255, np.uint8)
-    grey = picture.backdrop if picture.backdrop.ndim == 2 else picture.backdrop.mean(axis=2)
-    return np.repeat((128 + grey[..., None] / 2).astype(np.uint8), 3, axis=2)
+def _over_backdrop(colours: Colours, empty: Mask, image: NDArray[np.uint8] | None) -> Colours:
+    """The same with pale pixels of the image, or white where there is none, in the empty places."""
+    if not empty.any():
+        return colours
+    if image is None:
+        colours[empty] = 255
+    else:
+        grey = image[empty] if image.ndim == 2 else image[empty].mean(axis=1)
+        colours[empty] = (128 + grey[:, None] / 2).astype(np.uint8)
+    return colours
 
 
 def picture_limits(picture: Picture) -> tuple[float, float]:
@@ -69,20 +95,20 @@ def picture_limits(picture: Picture) -> tuple[float, float]:
 
 def render(picture: Picture) -> Colours:
     """The picture as RGB, pixel for pixel."""
-    from matplotlib.colors import to_rgb
-
     if picture.kind == "rgb":
         colours = np.array(picture.values, dtype=np.uint8)
     elif picture.kind == "labels":
-        colours = _backdrop(picture)
-        for value, (_, colour) in picture.legend.items():
-            colours[picture.values == value] = np.round(np.array(to_rgb(colour)) * 255).astype(np.uint8)
+        places = np.zeros(picture.values.shape, np.uint8)
+        table = np.zeros((256, 3), np.uint8)
+        for place, (value, (_, colour)) in enumerate(picture.legend.items(), 1):
+            places[picture.values == value] = place
+            table[place] = np.frombuffer(bytes.fromhex(colour[1:]), np.uint8)
+        colours = _over_backdrop(_indexed(places, table), places == 0, picture.backdrop)
     else:
-        colours = _mapped(picture.values, picture_limits(picture), COLOUR_MAPS[picture.kind])
-        empty = np.isnan(picture.values)
-        colours[empty] = _backdrop(picture)[empty]
-    if picture.missing is not None and picture.missing.any():
-        colours[picture.missing] = _hatching(colours.shape[:2])[picture.missing]
+        colours = _mapped(picture.values, picture_limits(picture), picture.kind)
+        colours = _over_backdrop(colours, np.isnan(picture.values), picture.backdrop)
+    if picture.missing is not None:
+        _hatch(colours, picture.missing)
     if picture.unknown is not None:
         colours[picture.unknown] = UNKNOWN
     return colours
@@ -90,9 +116,8 @@ def render(picture: Picture) -> Colours:
 
 def render_disparity(disparity: DisparityMap, limits: tuple[float, float]) -> Colours:
     """A disparity map over a fixed range; unknown pixels hatched."""
-    colours = _mapped(disparity, limits, DISPARITY_MAP)
-    missing: Mask = np.isnan(disparity)
-    colours[missing] = _hatching(disparity.shape)[missing]
+    colours = _mapped(disparity, limits, "disparity")
+    _hatch(colours, np.isnan(disparity))
     return colours
 
 
@@ -102,13 +127,34 @@ def disparity_limits(truth: NDArray[Any]) -> tuple[float, float]:
     return (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
 
 
-def write_png(path: Path, colours: Colours) -> None:
-    """Colours as a PNG file, pixel for pixel."""
+def image_colours(image: NDArray[Any]) -> Colours:
+    """An image of 8 or 16 bits, grey or in colours, as RGB."""
+    plain = image if image.dtype == np.uint8 else np.clip(image / (257.0 if image.dtype == np.uint16 else 1), 0, 255)
+    return np.asarray(np.repeat(plain[..., None], 3, axis=2) if plain.ndim == 2 else plain, np.uint8)
+
+
+def narrowed(colours: Colours, widest: float) -> Colours:
+    """A picture that is at most `widest` pixels wide."""
     import cv2
 
+    height, width = colours.shape[:2]
+    if width <= widest:
+        return colours
+    size = (round(widest), max(1, round(height * widest / width)))
+    return np.asarray(cv2.resize(colours, size, interpolation=cv2.INTER_AREA), np.uint8)
+
+
+def png_bytes(colours: Colours) -> bytes:
+    """Colours as the content of a PNG file, pixel for pixel."""
+    import cv2
+
+    return np.asarray(cv2.imencode(".png", cv2.cvtColor(colours, cv2.COLOR_RGB2BGR))[1]).tobytes()
+
+
+def write_png(path: Path, colours: Colours) -> None:
+    """Colours as a PNG file, pixel for pixel."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    encoded = cv2.imencode(".png", cv2.cvtColor(colours, cv2.COLOR_RGB2BGR))[1]
-    path.write_bytes(np.asarray(encoded).tobytes())
+    path.write_bytes(png_bytes(colours))
 
 
 class LegendEntry(NamedTuple):
@@ -132,103 +178,135 @@ def legend_entries(picture: Picture) -> list[LegendEntry]:
     return entries
 
 
+def scale_marks(kind: str, limits: tuple[float, float], count: int) -> list[tuple[float, str]]:
+    """Evenly spaced values of a colour scale with their texts; ≤ and ≥ where the ends hold all values beyond."""
+    values = np.linspace(*limits, count).tolist()
+    signs = [""] * count
+    signs[0] = "≤ " if EXTENDS[kind] == "both" else ""
+    signs[-1] = "≥ " if EXTENDS[kind] in ("both", "max") else ""
+    return [(value, sign + number_text(value)) for value, sign in zip(values, signs, strict=True)]
+
+
 def scale_entries(name: str, kind: str, limits: tuple[float, float], unit: str) -> list[LegendEntry]:
     """Both ends and the middle of a colour scale, for a legend without a colour bar."""
-    values = np.linspace(*limits, 3)
-    below, above = ("≤ " if EXTENDS[kind] == "both" else ""), ("≥ " if EXTENDS[kind] in ("both", "max") else "")
-    shown = zip(_mapped(values, limits, COLOUR_MAPS[kind]), (below, "", above), values, strict=True)
+    marks = scale_marks(kind, limits, 3)
+    shades = _mapped(np.array([value for value, _ in marks]), limits, kind)
     return [
-        LegendEntry(f"{name} {sign}{number_text(float(value))} {unit}".strip(), "#{:02x}{:02x}{:02x}".format(*colour))
-        for colour, sign, value in shown
+        LegendEntry(f"{name} {text} {unit}".strip(), "#{:02x}{:02x}{:02x}".format(*shade))
+        for (_, text), shade in zip(marks, shades, strict=True)
     ]
 
 
-def legend_patch(entry: LegendEntry) -> Patch:
-    """An entry as Matplotlib draws it."""
-    from matplotlib.patches import Patch
+class Crop(NamedTuple):
+    """A part of an image, in px."""
 
-    if entry.hatched:
-        return Patch(facecolor=entry.colour, edgecolor="#787878", hatch="////", label=entry.text)
-    return Patch(facecolor=entry.colour, label=entry.text)
+    x: int
+    y: int
+    width: int
+    height: int
 
-
-def picture_figure(picture: Picture, subtitle: str = "") -> Figure:
-    """The picture with title, unit and colour bar or legend, for reports and for looking at."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import Normalize
-    from matplotlib.figure import Figure
-
-    colours = render(picture)
-    height, width = colours.shape[:2]
-    patches = [legend_patch(entry) for entry in legend_entries(picture)]
-    below = (0.8 if picture.kind in COLOUR_MAPS else 0.0) + 0.25 * -(-len(patches) // 4)
-    figure = Figure(figsize=(8.0, 8.0 * height / width + 0.8 + below), layout="constrained")
-    axes = figure.add_subplot()
-    axes.imshow(colours, interpolation="nearest" if width < 900 else "antialiased")
-    axes.set_axis_off()
-    axes.set_title(f"{picture.title}\n{subtitle}" if subtitle else picture.title, fontsize=11, loc="left")
-    if picture.kind in COLOUR_MAPS:
-        low, high = picture_limits(picture)
-        mappable = ScalarMappable(Normalize(low, high), COLOUR_MAPS[picture.kind])
-        bar = figure.colorbar(
-            mappable, ax=axes, orientation="horizontal", fraction=0.05, pad=0.02, extend=EXTENDS[picture.kind]
-        )
-        bar.set_label(picture.unit or "")
-    if patches:
-        axes.legend(
-            handles=patches, loc="upper center", bbox_to_anchor=(0.5, -0.01), ncols=min(4, len(patches)), fontsize=8,
-            frameon=False,
-        )  # fmt: skip
-    FigureCanvasAgg(figure)
-    return figure
+    @property
+    def inside(self) -> tuple[slice, slice]:
+        """Its rows and columns, to index an image with."""
+        return slice(self.y, self.y + self.height), slice(self.x, self.x + self.width)
 
 
-def panels_figure(pictures: Sequence[Picture], columns: int = 3) -> Figure:
-    """Pictures side by side under their titles; one that needs a colour bar is better drawn alone."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    across = max(1, min(columns, len(pictures)))
-    down = max(1, -(-len(pictures) // across))
-    shape = pictures[0].values.shape if pictures else (1, 1)
-    wide = PANELS_WIDTH / across
-    figure = Figure(figsize=(PANELS_WIDTH, down * (wide * shape[0] / shape[1] + 0.35)), layout="constrained")
-    grid = figure.subplots(down, across, squeeze=False)
-    for axes in grid.ravel():
-        axes.set_axis_off()
-    for axes, picture in zip(grid.ravel(), pictures, strict=False):
-        axes.imshow(render(picture), interpolation="antialiased")
-        axes.set_title(picture.title, fontsize=9, loc="left")
-    FigureCanvasAgg(figure)
-    return figure
+SMALL_SET = 0.02  # share of the image below which a set of pixels is shown as crops
+CROP_SHARE = 0.16  # of the image's width and height: the least crop
+MOST_CROPS, ABREAST = 6, 3
 
 
-def save_picture(path: Path, picture: Picture, subtitle: str = "") -> None:
-    """The annotated picture as a file; the suffix chooses PNG, SVG or PDF."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(encoded(picture_figure(picture, subtitle), path.suffix.lstrip(".").lower(), 110))
+def set_crops(inside: Mask) -> list[Crop]:
+    """The parts of the image that hold a small set of pixels, those with most of its pixels first.
+
+    >>> inside = np.zeros((100, 200), bool)
+    >>> inside[10:14, 20:24] = inside[80:90, 150] = True
+    >>> set_crops(inside)
+    [Crop(x=5, y=3, width=33, height=17), Crop(x=133, y=76, width=34, height=18)]
+    """
+    import cv2
+
+    height, width = inside.shape
+    reach = max(1, round(CROP_SHARE * width / 4))
+    square = np.ones((2 * reach + 1, 2 * reach + 1), np.uint8)
+    near = cv2.dilate(inside.astype(np.uint8), square)
+    number, labels, boxes, _ = cv2.connectedComponentsWithStats(near, connectivity=8)
+    pixels = np.bincount(labels[inside], minlength=number)
+    crops = []
+    for part in np.argsort(-pixels[1:], kind="stable")[:MOST_CROPS] + 1:
+        left, top, wide, tall = (int(side) for side in boxes[part][:4])
+        spans = [
+            _span(left, wide, round(CROP_SHARE * width), width),
+            _span(top, tall, round(CROP_SHARE * height), height),
+        ]
+        crops.append(Crop(spans[0][0], spans[1][0], spans[0][1], spans[1][1]))
+    return crops
 
 
-def encoded(figure: Figure, kind: str, dpi: int = 200) -> bytes:
-    """A Matplotlib figure as PNG, SVG or PDF; the same data give the same bytes."""
-    check_format(kind)
-    stream = io.BytesIO()
-    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}[kind]
-    figure.savefig(stream, format=kind, dpi=dpi, metadata=undated)
-    return stream.getvalue()
+def _span(start: int, length: int, least: int, limit: int) -> tuple[int, int]:
+    """Start and length of a side, widened around its middle to at least `least` and kept inside the image."""
+    wider = min(max(length, least), limit)
+    return min(max(start - (wider - length) // 2, 0), limit - wider), wider
+
+
+def shown_pixels(picture: Picture) -> Mask:
+    """The pixels of a picture that are neither background nor missing."""
+    if picture.kind == "labels":
+        return np.isin(picture.values, list(picture.legend))
+    return np.isfinite(picture.values) if picture.kind != "rgb" else np.ones(picture.values.shape[:2], np.bool_)
+
+
+class PicturePanel(NamedTuple):
+    """A picture of a figure with the text above and below it, and SVG marks over it, in its own pixels."""
+
+    picture: Colours
+    above: str = ""
+    below: str = ""
+    marks: str = ""
 
 
 class PictureFigure:
-    """A figure of pictures that Matplotlib draws; a subclass says how in `figure`."""
+    """A figure of pictures: rows of panels under a title, then colour bar, legend and caption.
 
-    def figure(self) -> Figure:
-        """The drawn figure."""
+    A subclass has the fields `title`, `caption` and `legend`, and says in `grid` which panels there are. `columns` is
+    the number of pictures side by side that fill the width; 0 takes the longest row. `scale` is a picture for which a
+    colour bar is drawn.
+    """
+
+    title: str
+    caption: str
+    legend: Sequence[LegendEntry]
+    columns = 0
+    width: float = PAGE
+    scale: Picture | None = None
+
+    def grid(self) -> Sequence[Sequence[PicturePanel]]:
+        """The panels by row."""
         raise NotImplementedError
 
-    def encoded(self, kind: str) -> bytes:
-        """The figure as PNG, SVG or PDF."""
-        return encoded(self.figure(), kind)
+    def svg(self, *, sharp: bool = False) -> str:
+        """The figure as one SVG document; `sharp` pictures are drawn without smoothing, in a third of the time."""
+        return self._page.document(sharp=sharp)
+
+    @functools.cached_property
+    def _page(self) -> _Page:
+        rows = self.grid()
+        across = self.width / max(self.columns, *(len(row) for row in rows))
+        width = max(across * max(len(row) for row in rows), self.width / 2)
+        page = _Page(width)
+        page.text(self.title, HEAD, bold=True)
+        for row in rows:
+            page.row(row, across)
+        if self.scale is not None:
+            page.colour_bar(self.scale)
+        page.legend(self.legend)
+        page.text(self.caption, TEXT, MUTED)
+        return page
+
+    def encoded(self, kind: str, scale: float = SCALE) -> bytes:
+        """The figure as PNG (`scale` pixels per px of the figure), SVG or PDF; the same data give the same picture."""
+        # The pictures inside already have the resolution of a PNG.
+        return encoded(self.svg(sharp=kind == "png"), kind, scale)
 
     def save(self, path: Path) -> Path:
         """Write the figure in the format of the path's suffix."""
@@ -240,78 +318,162 @@ class PictureFigure:
         return self.encoded("png")
 
 
-def captioned_figure(
-    width: float, height: float, title: str, caption: str, legend: Sequence[LegendEntry] = ()
-) -> Figure:
-    """An empty figure with its title above, and the legend and the selection below; `height` is for the pictures."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
+class _Page:
+    """An SVG document that grows downwards."""
 
-    above = textwrap.wrap(title, max(20, int(width * 72 / (HEAD * 0.56))))
-    below = textwrap.wrap(caption, max(30, int(width * 72 / (SMALL * 0.55))))
-    longest = max((len(entry.text) for entry in legend), default=0)
-    columns = max(1, min(5, int(width * 72 / (SMALL * (0.56 * longest + 3.2)))))
-    foot = SMALL * 1.25 / 72 * len(below) + 0.06
-    rows = -(-len(legend) // columns)
-    bottom = foot + (SMALL * 1.55 / 72 * rows + 0.08 if rows else 0.0)
-    total = height + HEAD * 1.35 / 72 * len(above) + 0.06 + bottom
-    inside = (0, bottom / total, 1, height / total)
-    layout = ConstrainedLayoutEngine(rect=inside, w_pad=0.01, h_pad=0.01, wspace=0.005, hspace=0.005)
-    figure = Figure(figsize=(width, total), layout=layout)
-    FigureCanvasAgg(figure)
-    figure.text(0.01, 1 - 0.04 / total, "\n".join(above), fontsize=HEAD, color=INK, va="top")
-    figure.text(0.01, 0.04 / total, "\n".join(below), fontsize=SMALL, color=MUTED, va="bottom", linespacing=1.15)
-    if rows:
-        figure.legend(
-            handles=[legend_patch(entry) for entry in legend], loc="lower center", bbox_to_anchor=(0.5, foot / total),
-            ncols=min(columns, len(legend)), fontsize=SMALL, frameon=False, borderpad=0.1, borderaxespad=0.2,
-            labelspacing=0.35, columnspacing=1.2, handletextpad=0.5, handlelength=1.4,
-        )  # fmt: skip
-    return figure
+    def __init__(self, width: float) -> None:
+        self.width, self.height = width, GAP
+        self.parts: list[str] = []
+
+    def text(self, text: str, size: float, colour: str = INK, *, bold: bool = False) -> None:
+        """A paragraph over the whole width."""
+        lines = list(_wrapped(text, self.width - 2 * GAP, size * (1.1 if bold else 1)))
+        for place, line in enumerate(lines):
+            self._line(line, GAP, self.height + size * (1 + LINE * place), size, colour, bold=bold)
+        self.height += size * LINE * len(lines) + (GAP if lines else 0)
+
+    def row(self, panels: Sequence[PicturePanel], across: float) -> None:
+        """Pictures side by side, each `across` px wide; a single text above them may use the whole row."""
+        alone = sum(bool(panel.above) for panel in panels) == 1
+        above = [list(_wrapped(panel.above, self.width if alone else across - GAP, TEXT)) for panel in panels]
+        below = [list(_wrapped(panel.below, across - GAP, TEXT)) for panel in panels]
+        top = self.height + TEXT * LINE * max(map(len, above))
+        tall = max((across - GAP) * panel.picture.shape[0] / panel.picture.shape[1] for panel in panels)
+        for place, panel in enumerate(panels):
+            left = place * across + GAP / 2
+            for number, line in enumerate(above[place]):
+                self._line(line, left, self.height + TEXT * (1 + LINE * number), TEXT)
+            self._picture(panel, left, top, across - GAP)
+            for number, line in enumerate(below[place]):
+                self._line(line, left, top + tall + TEXT * (1.1 + LINE * number), TEXT)
+        self.height = top + tall + GAP + TEXT * LINE * max(map(len, below))
+
+    def colour_bar(self, picture: Picture) -> None:
+        """The colour scale of a picture with values and unit."""
+        left, wide = self.width / 6, self.width * 2 / 3
+        low, high = limits = picture_limits(picture)
+        strip = np.repeat(colour_table(picture.kind)[None], 2, axis=0)
+        self._image(strip, f'x="{left:.1f}" y="{self.height:.1f}" width="{wide:.1f}" height="{BAR}"')
+        for value, text in scale_marks(picture.kind, limits, 5):
+            x = left + wide * ((value - low) / (high - low) if high > low else 0.0)
+            self._line(text, x, self.height + BAR + TEXT * 1.1, TEXT, anchor="middle")
+        self._line(picture.unit, left + wide / 2, self.height + BAR + TEXT * 2.4, TEXT, anchor="middle")
+        self.height += BAR + TEXT * 2.4 + 2 * GAP
+
+    def legend(self, entries: Sequence[LegendEntry]) -> None:
+        """Colours and their meanings in as many columns as fit."""
+        if not entries:
+            return
+        longest = max(len(entry.text) for entry in entries)
+        columns = max(1, int(self.width / (WIDE * TEXT * longest + SWATCH + 4 * GAP)))
+        for place, (text, colour, hatched) in enumerate(entries):
+            x = GAP + (place % columns) * self.width / columns
+            y = self.height + (place // columns) * SWATCH * 1.2
+            box = f'x="{x:.1f}" y="{y:.1f}" width="{SWATCH}" height="{SWATCH * 0.75}"'
+            self.parts.append(f'<rect {box} fill="{"url(#hatched)" if hatched else escape(colour)}"/>')
+            self._line(text, x + SWATCH + GAP, y + TEXT * 0.9, TEXT)
+        self.height += -(-len(entries) // columns) * SWATCH * 1.2 + GAP
+
+    def document(self, *, sharp: bool) -> str:
+        """All of it."""
+        parts = "".join(self.parts)
+        if sharp:
+            parts = parts.replace("<image ", '<image image-rendering="optimizeSpeed" ')
+        size = f'width="{self.width:.0f}" height="{self.height:.0f}"'
+        hatching = (
+            f'<defs><pattern id="hatched" width="{HATCH_PERIOD}" height="{HATCH_PERIOD}" '
+            f'patternUnits="userSpaceOnUse"><rect width="{HATCH_PERIOD}" height="{HATCH_PERIOD}" '
+            f'fill="rgb{HATCH_LIGHT}"/><path d="M-1,{HATCH_PERIOD + 1}L{HATCH_PERIOD + 1},-1" '
+            f'stroke="rgb{HATCH_DARK}" stroke-width="1.5"/></pattern></defs>'
+        )
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" {size} '
+            f'viewBox="0 0 {self.width:.0f} {self.height:.0f}" font-family="{CONFIG["font"]}">{hatching}'
+            f'<rect width="100%" height="100%" fill="white"/>{parts}</svg>'
+        )
+
+    def _picture(self, panel: PicturePanel, left: float, top: float, wide: float) -> None:
+        height, width = panel.picture.shape[:2]
+        factor = wide / width
+        place = f'x="{left:.1f}" y="{top:.1f}" width="{wide:.2f}" height="{wide * height / width:.2f}"'
+        self._image(narrowed(panel.picture, wide * SCALE), place)
+        if panel.marks:
+            self.parts.append(f'<g transform="translate({left:.1f},{top:.1f}) scale({factor:.4f})">{panel.marks}</g>')
+
+    def _image(self, colours: Colours, place: str) -> None:
+        content = base64.b64encode(png_bytes(colours)).decode()
+        self.parts.append(f'<image {place} preserveAspectRatio="none" xlink:href="data:image/png;base64,{content}"/>')
+
+    def _line(
+        self, text: str, x: float, y: float, size: float, colour: str = INK, *, bold: bool = False, anchor: str = ""
+    ) -> None:
+        style = (f' text-anchor="{anchor}"' if anchor else "") + (' font-weight="bold"' if bold else "")
+        shown = escape(UNPRINTABLE.sub("", text))
+        self.parts.append(f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{colour}"{style}>{shown}</text>')
 
 
-class Panel(NamedTuple):
-    """A picture of a grid with the text above and below it."""
-
-    picture: Colours
-    above: str = ""
-    below: str = ""
-
-
-def grid_figure(
-    title: str, caption: str, rows: Sequence[Sequence[Panel]], legend: Sequence[LegendEntry] = (), columns: int = 0
-) -> Figure:
-    """Panels in rows; a picture is as wide as `columns` of them in a page, or as the longest row needs."""
-    count = max(len(row) for row in rows)
-    across = WIDTH / max(columns, count)
-    line = SMALL * 1.3 / 72
-    tall = []
-    for row in rows:
-        shape = row[0].picture.shape
-        texts = max(_lines(panel.above) for panel in row) + max(_lines(panel.below) for panel in row)
-        tall.append(across * shape[0] / shape[1] + line * texts + 0.05)
-    width = max(across * count, WIDTH / 2)
-    figure = captioned_figure(width, sum(tall), title, caption, legend)
-    grid = figure.subplots(len(rows), count, squeeze=False, height_ratios=tall)
-    for axes in grid.ravel():
-        axes.set_xticks([])
-        axes.set_yticks([])
-        axes.set_frame_on(False)
-    for place, row in enumerate(rows):
-        above = max(_lines(panel.above) for panel in row)
-        for axes, panel in zip(grid[place], row, strict=False):
-            axes.imshow(panel.picture, interpolation="antialiased")
-            if panel.below:
-                axes.set_xlabel(panel.below, fontsize=SMALL - 1, labelpad=1)
-            if above:
-                axes.set_title("\n".join([" "] * above), fontsize=SMALL, pad=2)  # keeps the room of the text
-                text = axes.annotate(
-                    panel.above, (0, 1), (0, 2), xycoords="axes fraction", textcoords="offset points", fontsize=SMALL
-                )
-                text.set_in_layout(False)  # it may be wider than its picture
-    return figure
+def _wrapped(text: str, width: float, size: float) -> Iterator[str]:
+    """The lines of a text that fit into `width` px, its own line breaks kept."""
+    letters = max(8, int(width / (WIDE * size)))
+    for line in text.splitlines():
+        yield from textwrap.wrap(line, letters, break_on_hyphens=False) or [""]
 
 
-def _lines(text: str) -> int:
-    return text.count("\n") + 1 if text else 0
+@dataclass(frozen=True, eq=False)
+class PanelFigure(PictureFigure):
+    """A figure of given panels."""
+
+    title: str
+    caption: str
+    panels: Sequence[Sequence[PicturePanel]]
+    legend: Sequence[LegendEntry] = ()
+    columns: int = 0
+    scale: Picture | None = None
+
+    def grid(self) -> Sequence[Sequence[PicturePanel]]:
+        """The given panels."""
+        return self.panels
+
+
+def picture_crops(picture: Picture) -> list[tuple[Crop, int]]:
+    """The parts of a picture that hold its pixels, each with their number; none where they are no small set.
+
+    A small set over the image would be a few coloured pixels of the whole.
+    """
+    shown = shown_pixels(picture)
+    if picture.backdrop is None or not 0 < np.count_nonzero(shown) < SMALL_SET * shown.size:
+        return []
+    return [(crop, int(np.count_nonzero(shown[crop.inside]))) for crop in set_crops(shown)]
+
+
+def picture_figure(picture: Picture, subtitle: str = "") -> PictureFigure:
+    """The picture with title, unit and colour bar or legend, for reports and for looking at.
+
+    A small set of pixels over the image is shown as crops of that set, below the whole image with their frames.
+    """
+    scale = picture if picture.kind in COLOUR_MAPS else None
+    colours, crops = render(picture), picture_crops(picture)
+    stroke = max(1.0, colours.shape[1] / 300)
+    frames = "".join(
+        f'<rect x="{crop.x}" y="{crop.y}" width="{crop.width}" height="{crop.height}" fill="none" stroke="{INK}" '
+        f'stroke-width="{stroke:.1f}"/>'
+        for crop, _ in crops
+    )
+    parts = [PicturePanel(colours[crop.inside], "", f"{size} px at x {crop.x}, y {crop.y}") for crop, size in crops]
+    whole = [PicturePanel(colours, subtitle, marks=frames)]
+    rows = [whole, *(parts[place : place + ABREAST] for place in range(0, len(parts), ABREAST))]
+    return PanelFigure(picture.title, "", rows, legend_entries(picture), scale=scale)
+
+
+def panels_figure(pictures: Sequence[Picture], columns: int = 3) -> PictureFigure:
+    """Pictures side by side under their titles; one that needs a colour bar is better drawn alone."""
+    panels = [PicturePanel(render(picture), picture.title) for picture in pictures]
+    across = max(1, min(columns, len(panels)))
+    rows = [panels[start : start + across] for start in range(0, len(panels), across)]
+    return PanelFigure("", "", rows, columns=across)
+
+
+def save_picture(path: Path, picture: Picture, subtitle: str = "") -> None:
+    """The annotated picture as a file; the suffix chooses PNG, SVG or PDF."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(picture_figure(picture, subtitle).encoded(path.suffix.lstrip(".").lower(), 1.3))

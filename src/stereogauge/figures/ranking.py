@@ -9,24 +9,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.figures.chart import (
-    COLUMN,
-    PAGE,
-    ROW,
-    Chart,
-    Row,
-    Spec,
-    algorithm_marks,
-    emphasis,
-    heat_map,
-    hover,
-    layer,
-    layered,
-    names,
-    quantity,
-    rows_where,
-    scaled,
-)
+from stereogauge.figures import chart as vl
+from stereogauge.figures.chart import Chart, Row, Spec
 from stereogauge.figures.palette import FAINT, INK, MUTED, Styles, complete, segment_colours
 from stereogauge.ranking.bootstrap import Bootstrap
 from stereogauge.ranking.costs import prepare
@@ -76,19 +60,19 @@ def stacked_bars_data(ranking: Ranking, name: str = "") -> Chart:
         for algorithm, parts in zip(ranking.algorithms, segments, strict=True)
     ]
     axis = f"weighted score ({'shorter' if np.all(segments >= 0) else 'lower'} is better)"
-    y = names("algorithm", ranking.algorithms)
+    y = vl.names("algorithm", ranking.algorithms)
     bars = {
-        "x": quantity("value", axis, stack="zero"),
+        "x": vl.quantity("value", axis, stack="zero"),
         "y": y,
-        "color": scaled("segment", segment_colours(texts.values())),
-        "order": quantity("place"),
-        "tooltip": hover("algorithm", "segment", ("value", "adds", ".4f")),
+        "color": vl.scaled("segment", segment_colours(texts.values())),
+        "order": vl.quantity("place"),
+        "tooltip": vl.hover("algorithm", "segment", ("value", "adds", ".4f")),
     }
-    ends = {"x": quantity("end", axis), "y": y, "text": quantity("total", format=".3f")}
-    view = layered(
-        layer("bar", bars, stroke="white", strokeWidth=0.5),
-        layer("text", ends, totals, align="left", dx=3),
-        height=ROW * len(ranking.algorithms),
+    ends = {"x": vl.quantity("end", axis), "y": y, "text": vl.quantity("total", format=".3f")}
+    view = vl.layered(
+        vl.layer("bar", bars, stroke="white", strokeWidth=0.5),
+        vl.layer("text", ends, totals, align="left", dx=3),
+        height=vl.ROW * len(ranking.algorithms),
     )
     title = f"Weighted combination{': ' + name if name else ''}"
     return Chart(title, ranking.selection.caption(), tuple(rows), view, "segment")
@@ -143,12 +127,16 @@ def radar(
     spokes = [{**at(axis, furthest), "x0": 0.0, "y0": 0.0} for axis in axes]
     rims = [{"text": axis, "side": math.sin(angles[axis]), **at(axis, 1.07 * furthest)} for axis in axes]
     span = {"domain": [-1.12 * furthest, 1.12 * furthest], "nice": False}
-    x, y = quantity("x", axis=None, scale=span), quantity("y", axis=None, scale=span)
+    x, y = vl.quantity("x", axis=None, scale=span), vl.quantity("y", axis=None, scale=span)
     centre = {"x": {**x, "field": "x0"}, "y": {**y, "field": "y0"}}
-    marks = algorithm_marks(styles)
+    marks = vl.algorithm_marks(styles)
     position: Spec = {"x": x, "y": y}
-    series = {**position, "opacity": emphasis("algorithm"), "tooltip": hover("algorithm", "axis", ("label", "value"))}
-    line = {**series, "color": marks["color"], "order": quantity("place")}
+    series = {
+        **position,
+        "opacity": vl.emphasis("algorithm"),
+        "tooltip": vl.hover("algorithm", "axis", ("label", "value")),
+    }
+    line = {**series, "color": marks["color"], "order": vl.quantity("place")}
     text = {**position, "text": {"field": "text"}}
     around = [row for row in rows if row["place"] == len(axes) - 1] + firsts
     broken: Spec = {"invalid": "break-paths-filter-domains"}
@@ -157,17 +145,19 @@ def radar(
         "width": RADAR,
         "height": RADAR,
         "layer": [
-            layer("line", {**position, "detail": {"field": "ring"}, "order": quantity("step")}, turns, color=FAINT),
-            layer("rule", {**centre, "x2": {"field": "x"}, "y2": {"field": "y"}}, spokes, color=FAINT),
-            *(rows_where(layer("text", text, rims, align=align), test) for align, test in sides.items()),
-            layer("line", line, **broken),
-            layer("line", line, around, **broken),
-            rows_where(layer("point", {**series, **marks}, size=30), "!datum.beyond && isValid(datum.x)"),
-            rows_where(
-                layer("point", {**series, "color": marks["color"]}, size=90, filled=False, shape="triangle-up"),
+            vl.layer(
+                "line", {**position, "detail": {"field": "ring"}, "order": vl.quantity("step")}, turns, color=FAINT
+            ),
+            vl.layer("rule", {**centre, "x2": {"field": "x"}, "y2": {"field": "y"}}, spokes, color=FAINT),
+            *(vl.rows_where(vl.layer("text", text, rims, align=align), test) for align, test in sides.items()),
+            vl.layer("line", line, **broken),
+            vl.rows_where(vl.layer("line", line, around, **broken), f"indexof({vl.HIDDEN}, datum.algorithm) < 0"),
+            vl.rows_where(vl.layer("point", {**series, **marks}, size=30), "!datum.beyond && isValid(datum.x)"),
+            vl.rows_where(
+                vl.layer("point", {**series, "color": marks["color"]}, size=90, filled=False, shape="triangle-up"),
                 "datum.beyond",
             ),
-            layer("text", text, texts, color=MUTED, fontSize=9),
+            vl.layer("text", text, texts, color=MUTED, fontSize=9),
         ],
     }
     return Chart(title, caption, tuple(rows), view, "algorithm", {"rings": rings, "furthest": furthest})
@@ -210,7 +200,8 @@ def radar_data(
             ranks = column_ranks(means)[:, 0]
             radii, labels = ranks / len(costs.algorithms), [f"rank {rank:g}" for rank in ranks]
         else:
-            radii = normalised(column.metric, cells, "heuristic")[0].mean(axis=1)
+            usual = costs.maxima[costs.column_of == index]
+            radii = normalised(column.metric, cells, "heuristic", usual, capped=False)[0].mean(axis=1)
             labels = [_score_text(column, mean, selection.depth_unit) for mean in means[:, 0]]
         points += map(RadarPoint, costs.algorithms, [column.label] * len(radii), radii.tolist(), labels)
     beyond = any(point.radius > FURTHEST for point in points if point.radius is not None)
@@ -261,20 +252,20 @@ def parallel(
     aslant = max(map(len, columns), default=0) > 12 or len(columns) > 6
     axis = {"orient": "top", "labelAngle": -35 if aslant else 0, "offset": 14, "grid": True}
     axis |= {"domain": False, "ticks": False}
-    x = names("column", list(columns), axis=axis, scale={"padding": 0.5})
-    y = quantity("height", axis=None, scale={"domain": [-0.1, 1]})
-    marks = algorithm_marks(styles, PAGE)
-    shown = hover("algorithm", "column", ("value", "value", ".4g"), "rank")
-    seen = emphasis("algorithm")
+    x = vl.names("column", list(columns), axis=axis, scale={"padding": 0.5})
+    y = vl.quantity("height", axis=None, scale={"domain": [-0.1, 1]})
+    marks = vl.algorithm_marks(styles, vl.PAGE)
+    shown = vl.hover("algorithm", "column", ("value", "value", ".4g"), "rank")
+    seen = vl.emphasis("algorithm")
     lines = {"x": x, "y": y, "color": marks["color"], "opacity": seen, "tooltip": shown}
     room = {"condition": {"test": f"width > {34 * len(columns)}", "value": 1}, "value": 0}
-    text = {"x": x, "y": y, "text": quantity("value", format=".3g"), "opacity": room}
-    view = layered(
-        layer("line", lines, invalid="break-paths-filter-domains"),
-        rows_where(layer("point", {**lines, "shape": marks["shape"]}, size=28), "isValid(datum.height)"),
-        rows_where(layer("text", text, ends, dy=-8, color=MUTED, fontSize=9), "datum.height === 1"),
-        rows_where(layer("text", text, ends, dy=10, color=MUTED, fontSize=9), "datum.height === 0"),
-        width=PAGE,
+    text = {"x": x, "y": y, "text": vl.quantity("value", format=".3g"), "opacity": room}
+    view = vl.layered(
+        vl.layer("line", lines, invalid="break-paths-filter-domains"),
+        vl.rows_where(vl.layer("point", {**lines, "shape": marks["shape"]}, size=28), "isValid(datum.height)"),
+        vl.rows_where(vl.layer("text", text, ends, dy=-8, color=MUTED, fontSize=9), "datum.height === 1"),
+        vl.rows_where(vl.layer("text", text, ends, dy=10, color=MUTED, fontSize=9), "datum.height === 0"),
+        width=vl.PAGE,
         height=200,
     )
     return Chart(title, "", tuple(rows), view, "algorithm")
@@ -289,7 +280,7 @@ def _joined_points(
     number: str,
     ruler: tuple[float, str] | None = None,
 ) -> tuple[tuple[Row, ...], Spec]:
-    """One point per algorithm in a row of its own; a bar to the right joins each group of neighbouring rows."""
+    """One point per algorithm in a row of its own; a bar right of the axis joins each group of neighbouring rows."""
     low, high = float(values.min()), float(values.max())
     step = 0.035 * ((high - low) or 1.0)
     rows = [{"algorithm": name, "value": float(value)} for name, value in zip(algorithms, values, strict=True)]
@@ -303,27 +294,47 @@ def _joined_points(
         for place, (first, last) in enumerate(groups)
     ]
     end = max(high, high + step * (2 + len(bars)), low + (ruler[0] if ruler else 0.0))
-    x = quantity("value", axis, scale={"domain": [low - step, end], "nice": False, "zero": False})
-    y = names("algorithm", algorithms)
-    marks = {key: {**channel, "legend": None} for key, channel in algorithm_marks(styles).items()}
+    # Beside long names little width is left for the points: texts end at the right instead of being cut off there.
+    title = {"titleAnchor": "end", "titleAlign": "right"}
+    # The axis ends at the last value: the bars have a place, not a value.
+    shown = {**title, "values": _ticks(low, high), "domain": False}
+    x = vl.quantity("value", axis, scale={"domain": [low - step, end], "nice": False, "zero": False}, axis=shown)
+    y = vl.names("algorithm", algorithms, axis={"labelLimit": 0})
+    marks = vl.algorithm_marks(styles, legend=None)
     joined = {
-        "x": quantity("x", axis),
-        "y": names("from", algorithms),
+        "x": vl.quantity("x", axis),
+        "y": vl.names("from", algorithms),
         "y2": {"field": "to"},
-        "tooltip": hover(("group", "not distinguished")),
+        "tooltip": vl.hover(("group", "not distinguished")),
     }
     layers = [
-        layer("rule", joined, bars, strokeWidth=4, color=INK, strokeCap="round"),
-        layer("point", {"x": x, "y": y, **marks, "tooltip": hover("algorithm", ("value", axis, number))}, size=60),
+        vl.layer("rule", joined, bars, strokeWidth=4, color=INK, strokeCap="round"),
+        vl.layer(
+            "point", {"x": x, "y": y, **marks, "tooltip": vl.hover("algorithm", ("value", axis, number))}, size=60
+        ),
     ]
     if ruler is not None:
         length = [{"from": low, "to": low + ruler[0], "text": ruler[1], "algorithm": ""}]
-        top = {"y": {"value": -10}, "x": quantity("from", axis)}
+        top = {"y": {"value": -10}, "x": vl.quantity("from", axis)}
         layers += [
-            layer("rule", {**top, "x2": {"field": "to"}}, length, strokeWidth=1.6, color=INK),
-            layer("text", {**top, "y": {"value": -19}, "text": {"field": "text"}}, length, align="left"),
+            vl.layer("rule", {**top, "x2": {"field": "to"}}, length, strokeWidth=1.6, color=INK),
+            vl.layer(
+                "text",
+                {"x": {"value": "width"}, "y": {"value": -19}, "text": {"field": "text"}},
+                length,
+                align="right",
+            ),
         ]
-    return tuple(rows), layered(*layers, height=ROW * len(algorithms))
+    width = vl.COLUMN if vl.LETTER * max(map(len, algorithms)) < 0.6 * vl.COLUMN else vl.PAGE
+    return tuple(rows), vl.layered(*layers, width=width, height=vl.ROW * len(algorithms))
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """About six round values from `low` to `high`."""
+    rough = (high - low) / 6 or 1.0
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))
+    return [step * place for place in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
 
 
 def critical_difference_data(test: Friedman, styles: Styles | None = None) -> Chart:
@@ -391,14 +402,14 @@ def _rank_map(title: str, caption: str, algorithms: Sequence[str], columns: Sequ
     )
     last = max(len(algorithms), 2)
     numbered = len(columns) <= MOST_NUMBERED_COLUMNS and len(algorithms) <= 60
-    view = heat_map(
+    view = vl.heat_map(
         columns,
         algorithms,
         "rank",
         {"scheme": "cividis", "reverse": True, "domain": [1, last]},
         number=".3~g" if numbered else None,
         dark=f"datum.value > {0.55 * last}",
-        cell=(min(28.0, (PAGE - 190) / max(1, len(columns))), ROW),
+        cell=(min(28.0, (vl.PAGE - 190) / max(1, len(columns))), vl.ROW),
     )
     return Chart(title, caption, rows, view)
 
@@ -440,21 +451,18 @@ def layers_data(ranking: Ranking, styles: Styles | None = None) -> Chart:
     ]
     shown = ranking.selection.metrics
     metrics = ", ".join(shown) if len(shown) <= MOST_NAMED else f"{len(shown)} metrics"
-    x = quantity("x", axis=None, scale={"domain": [0, 1]})
+    x = vl.quantity("x", axis=None, scale={"domain": [0, 1]})
     axis = {"domain": False, "ticks": False, "grid": False, "labelFontSize": 12}
-    place = {"x": x, "y": names("layer", groups, axis=axis)}
-    marks = {
-        key: {**channel, "legend": None}
-        for key, channel in algorithm_marks(complete(styles, ranking.algorithms)).items()
-    }
-    told = hover("algorithm", "layer", ("dominated_by", "directly dominated by"))
+    place = {"x": x, "y": vl.names("layer", groups, axis=axis)}
+    marks = vl.algorithm_marks(complete(styles, ranking.algorithms), legend=None)
+    tooltip = vl.hover("algorithm", "layer", ("dominated_by", "directly dominated by"))
     text = {**place, "text": {"field": "algorithm"}}
-    view = layered(
-        layer("line", {**place, "detail": {"field": "edge"}}, lines, color=MUTED, opacity=0.45, strokeWidth=0.9),
-        layer("point", {**place, **marks, "tooltip": told}, size=90),
-        layer("text", text, dy=-12, stroke="white", strokeWidth=3, strokeJoin="round"),
-        layer("text", text, dy=-12),
-        width=COLUMN if 5.5 * letters + 50 < COLUMN else PAGE,
+    view = vl.layered(
+        vl.layer("line", {**place, "detail": {"field": "edge"}}, lines, color=MUTED, opacity=0.45, strokeWidth=0.9),
+        vl.layer("point", {**place, **marks, "tooltip": tooltip}, size=90),
+        vl.layer("text", text, dy=-12, stroke="white", strokeWidth=3, strokeJoin="round"),
+        vl.layer("text", text, dy=-12),
+        width=vl.COLUMN if 5.5 * letters + 50 < vl.COLUMN else vl.PAGE,
         height=52 * depth,
     )
     return Chart(f"A* groups by {metrics}", ranking.selection.caption(), rows, view, facts={"edges": edges})
@@ -477,23 +485,23 @@ def intervals_data(bootstrapped: Bootstrap, styles: Styles | None = None, most: 
         for row, name in enumerate(algorithms)
     )
     axis = f"{bootstrapped.value_name} (lower is better)"
-    y = names("algorithm", algorithms)
-    marks = {key: {**channel, "legend": None} for key, channel in algorithm_marks(complete(styles, algorithms)).items()}
-    told = hover(
+    y = vl.names("algorithm", algorithms)
+    marks = vl.algorithm_marks(complete(styles, algorithms), legend=None)
+    tooltip = vl.hover(
         "algorithm", ("value", bootstrapped.value_name, ".3f"), ("low", "from", ".3f"), ("high", "to", ".3f"),
         ("first", "first in", ".1%"),
     )  # fmt: skip
     scale = {"zero": False}
     right = {"x": {"value": "width"}}
-    span = {"x": quantity("low", axis, scale=scale), "x2": {"field": "high"}, "y": y, "color": marks["color"]}
-    view = layered(
-        layer("rule", {**span, "tooltip": told}, strokeWidth=2),
-        layer("point", {"x": quantity("value", axis, scale=scale), "y": y, **marks, "tooltip": told}, size=55),
-        layer("text", {**right, "y": y, "text": quantity("first", format=".0%")}, align="left", dx=6),
-        layer(
+    span = {"x": vl.quantity("low", axis, scale=scale), "x2": {"field": "high"}, "y": y, "color": marks["color"]}
+    view = vl.layered(
+        vl.layer("rule", {**span, "tooltip": tooltip}, strokeWidth=2),
+        vl.layer("point", {"x": vl.quantity("value", axis, scale=scale), "y": y, **marks, "tooltip": tooltip}, size=55),
+        vl.layer("text", {**right, "y": y, "text": vl.quantity("first", format=".0%")}, align="left", dx=6),
+        vl.layer(
             "text", {"x": {"value": "width"}, "y": {"value": -8}}, [{}], text="first", align="left", dx=6, color=MUTED
         ),
-        height=ROW * len(algorithms),
+        height=vl.ROW * len(algorithms),
     )
     title = f"{100 * bootstrapped.level:g} % intervals over scenes ({bootstrapped.draws} draws)"
     return Chart(title, bootstrapped.selection.caption(), rows, view)

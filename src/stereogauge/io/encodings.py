@@ -5,6 +5,7 @@ Help texts, errors and the documentation read this table; a new encoding is one 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -12,9 +13,9 @@ from typing import TypeAlias
 import numpy as np
 
 from stereogauge.disparity import DisparityMap
-from stereogauge.errors import FileError, unknown_name
+from stereogauge.errors import FileError, StereogaugeError, unknown_name
 from stereogauge.io import isolated, numpy_, pfm, png, png_file, tiff
-from stereogauge.io.content import Decoding, FileContent
+from stereogauge.io.content import Decoding, FileContent, fetch, inner_suffix
 from stereogauge.io.images import BY_PILLOW, LOSSY
 
 Reader: TypeAlias = Callable[[FileContent, Decoding], DisparityMap]
@@ -89,6 +90,13 @@ ENCODINGS: dict[str, Encoding] = {
             "8-bit RGB PNG",
             "4·R + G/64 + B/16384; unknown where a mask says so",
             png.read_sintel,
+            takes_scale=False,
+        ),
+        Encoding(
+            "fsd",
+            "8-bit RGB PNG",
+            "(255²·R + 255·G + B) / 1000",
+            png.read_fsd,
             takes_scale=False,
         ),
         Encoding(
@@ -233,6 +241,32 @@ def _integer_encoding(content: FileContent, decoding: Decoding, kind: str) -> En
         f"{kind} does not say how its values become disparities; set encoding to middlebury and scale to the scene's "
         "(for example 4)."
     )
+
+
+def keeps_encoding(path: str | os.PathLike[str], encoding: str | None) -> bool:
+    """Whether the suffix says the encoding, so that a stated one is not meant for this file; depths may be in any."""
+    if encoding is None or is_depth(encoding) or encoding == "inverse":
+        return False
+    suffix = inner_suffix(path)
+    return any(suffix in known.suffixes and known.id != encoding for known in ENCODINGS.values())
+
+
+def leaves_scale_open(path: str | os.PathLike[str]) -> bool:
+    """Whether a file cannot be read without a stated scale: an 8-bit PNG, a PGM, a JPEG, …"""
+    suffix = inner_suffix(path)
+    return suffix in (".pgm", *BY_PILLOW) or (suffix == ".png" and not fixes_encoding(path))
+
+
+def fixes_encoding(path: str | os.PathLike[str]) -> bool:
+    """Whether the format says what its values mean, so that no scale is meant for it: PFM, .dsp5, KITTI's PNG."""
+    suffix = inner_suffix(path)
+    if suffix != ".png":
+        return suffix in (".pfm", ".dsp5")
+    try:
+        header = png_file.read_header(fetch(path))
+    except StereogaugeError:
+        return False  # reading it says what is wrong
+    return header.bit_depth == 16 and header.channels == 1
 
 
 def encoding_to_write(suffix: str, name: str, decoding: Decoding) -> Encoding:

@@ -8,17 +8,19 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Self, TypeAlias
+from dataclasses import dataclass, fields
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.disparity import DisparityMap, Image, Mask, as_disparity
+from stereogauge.disparity import DisparityMap, Image, Mask, as_array, as_disparity
 from stereogauge.errors import FileError, SizeError, unknown_name
-from stereogauge.io.content import DepthGeometry, display_name, inner_suffix, stream
+from stereogauge.io.content import Decoding, DepthGeometry, display_name, fetch, inner_suffix, stream
 from stereogauge.io.disparity import PathLike, read_disparity
+from stereogauge.io.encodings import encoding_called, encoding_of_content
 from stereogauge.io.images import read_image, read_labels, read_pixels, read_stored
+from stereogauge.io.png import KITTI_SCALE
 
 IMAGES_OF_NUMBERS = (".png", ".pgm")
 FLIPS = {
@@ -47,13 +49,6 @@ class DisparityFile:
     flip: str = ""
     crop: tuple[int, ...] = ()
 
-    @classmethod
-    def plain(cls, path: PathLike) -> Self:
-        """DisparityFile(path) without a call of the constructor, for thousands of files: in a third of the time."""
-        made = object.__new__(cls)
-        vars(made).update(_NOTHING_SAID, path=path)
-        return made
-
     def read(self, shape: tuple[int, int] | None = None) -> DisparityMap:
         """The map, NaN = unknown; of another size than `shape`, a `SizeError` before it is decoded."""
         whole = read_disparity(
@@ -77,6 +72,36 @@ class DisparityFile:
         return self.step * height, self.step * width
 
     @property
+    def is_kitti(self) -> bool:
+        """Whether the values are 256ths: said by the encoding, or a PNG of which nothing is said."""
+        return self.encoding == "kitti" or (
+            self.encoding is None and self.scale is None and inner_suffix(self.path) == ".png"
+        )
+
+    @property
+    def per_px(self) -> float:
+        """The stored value per pixel of disparity."""
+        return self.scale or (KITTI_SCALE if self.is_kitti else 1.0)
+
+    def stored(self, disparity: Any) -> Any:
+        """The number in the file that is read as this disparity, or the numbers."""
+        return (disparity - self.offset) * self.per_px
+
+    def described(self) -> str:
+        """How the values are read, in words: `npy (v / 16; -16 = unknown)`; the file's header is looked at."""
+        content = fetch(self.path)
+        stated = Decoding(self.scale, self.offset)
+        encoding = encoding_called(self.encoding) if self.encoding else encoding_of_content(content, stated)
+        meaning, semicolon, rest = encoding.description.partition(";")
+        if stated.is_given and not encoding.depth:
+            divided = f"v / {self.scale:g}" if self.scale is not None else "v"
+            meaning = divided + (f" {'+' if self.offset > 0 else '−'} {abs(self.offset):g}" if self.offset else "")
+        codes = f"; {', '.join(f'{value:g}' for value in self.unknown)} = unknown" if self.unknown else ""
+        turned = f"; turned {self.flip}" if self.flip else ""
+        cut = f"; cut from column {self.crop[0]}, row {self.crop[1]} on" if self.crop else ""
+        return f"{encoding.id} ({meaning}{semicolon}{rest}{codes}{turned}{cut})"
+
+    @property
     def decoding(self) -> str:
         """Everything but the path, as text that differs where the values do; "" where nothing was said."""
         if self == DisparityFile(self.path, masks=self.masks):
@@ -87,9 +112,6 @@ class DisparityFile:
         if self.calibration is not None:
             text += f" {self.calibration.focal_baseline!r} {self.calibration.doffs!r}"
         return text + (f" {self.unknown} {self.flip} {self.crop}" if self.unknown or self.flip or self.crop else "")
-
-
-_NOTHING_SAID = vars(DisparityFile(""))
 
 
 @dataclass(frozen=True)
@@ -112,8 +134,10 @@ class MaskFile:
     invert: bool = False
 
     def read(self) -> Mask:
-        """The mask as booleans."""
-        return np.isin(_mask_pixels(self.path), self.value, invert=self.invert)
+        """The mask as booleans; 255, the usual value, is 65535 in an image of 16 bits that holds only that and 0."""
+        pixels = _mask_pixels(self.path)
+        of_16_bits = self.value == 255 and pixels.dtype == np.uint16 and ((pixels == 0) | (pixels == 65535)).all()
+        return np.isin(pixels, 65535 if of_16_bits else self.value, invert=self.invert)
 
 
 @dataclass(frozen=True)
@@ -132,24 +156,43 @@ class LabelFile:
 class FlagFile:
     """A mask that is true where an image is not 0, in its first two channels where it is coloured.
 
-    `halved`: the image is twice as large, and a pixel is true where the mean of its four is at least 0.5. `invert`
-    gives the opposite.
+    `halved`: the image is twice as large, and a pixel is true where the mean of its four is at least 0.5. `times`: it
+    is that many times as large, and a pixel is true where half of its block is. `invert` gives the opposite.
     """
 
     path: PathLike
     halved: bool = False
     invert: bool = False
+    times: int = 1
 
     def read(self) -> Mask:
         """The mask as booleans."""
         values = read_stored(self.path)
         flags = values if values.ndim == 2 else values[..., :2].max(axis=2)
-        if self.halved:
-            height, width = flags.shape[0] // 2, flags.shape[1] // 2
-            blocks = flags[: 2 * height, : 2 * width].reshape(height, 2, width, 2)
-            found: Mask = blocks.mean(axis=(1, 3)) >= 0.5
-        else:
-            found = flags > 0
+        side = 2 if self.halved else self.times
+        marked = flags if self.halved else flags > 0
+        height, width = flags.shape[0] // side, flags.shape[1] // side
+        blocks = marked[: side * height, : side * width].reshape(height, side, width, side)
+        found: Mask = blocks.mean(axis=(1, 3)) >= 0.5
+        return ~found if self.invert else found
+
+
+@dataclass(frozen=True)
+class ColourFile:
+    """A mask in a coloured image: true where a pixel has one of the `colours`, as "#ff0000"; else with `invert`."""
+
+    path: PathLike
+    colours: tuple[str, ...]
+    invert: bool = False
+
+    def read(self) -> Mask:
+        """The mask as booleans."""
+        pixels = read_image(self.path)
+        if pixels.ndim == 2:
+            pixels = np.repeat(pixels[..., np.newaxis], 3, axis=2)
+        found = np.zeros(pixels.shape[:2], np.bool_)
+        for colour in self.colours:
+            found |= (pixels == tuple(bytes.fromhex(colour.removeprefix("#")))).all(axis=2)
         return ~found if self.invert else found
 
 
@@ -174,9 +217,19 @@ class LabelImage:
         return {f"label:{name}": np.isin(np.asarray(source), value) for name, value in self.classes.items()}
 
 
+FileMask: TypeAlias = MaskFile | LabelFile | FlagFile | ColourFile
+MASK_KINDS: dict[str, type[FileMask]] = {"mask": MaskFile, "label": LabelFile, "flags": FlagFile, "colours": ColourFile}
+_KIND_OF_MASK = {file: kind for kind, file in MASK_KINDS.items()}
 DisparitySource: TypeAlias = NDArray[Any] | PathLike | DisparityFile
 ImageSource: TypeAlias = NDArray[Any] | PathLike | ImageFile
-MaskSource: TypeAlias = NDArray[Any] | PathLike | MaskFile | LabelFile | FlagFile
+MaskSource: TypeAlias = NDArray[Any] | PathLike | FileMask
+
+
+def as_file(source: Any) -> DisparityFile | None:
+    """The description of a path, as it is read where nothing is said; None for an array."""
+    if isinstance(source, str | os.PathLike):
+        return DisparityFile(source)
+    return source if isinstance(source, DisparityFile) else None
 
 
 def load_disparity(source: DisparitySource, shape: tuple[int, int] | None = None) -> DisparityMap:
@@ -188,7 +241,7 @@ def load_disparity(source: DisparitySource, shape: tuple[int, int] | None = None
         return source.read(shape)
     if isinstance(source, str | os.PathLike):
         return read_disparity(source, shape=shape)
-    return as_disparity(np.asarray(source))
+    return as_disparity(source)
 
 
 def load_numbers(source: DisparitySource, shape: tuple[int, int] | None = None) -> NDArray[np.float32]:
@@ -237,21 +290,22 @@ def _unsigned(image: NDArray[Any]) -> Image:
 def load_mask(source: MaskSource) -> Mask:
     """The mask of an array, a path, or one of the mask files above.
 
-    A path means the usual convention, true = 255; a file that has other values but never 255 is refused rather than
-    taken as empty. An array holds booleans, or zeros and one other value.
+    A path means the usual convention, true = 255, or 65535 in an image of 16 bits; a file that has other values but
+    never that one is refused rather than taken as empty. An array holds booleans, or zeros and one other value.
     """
-    if isinstance(source, MaskFile | LabelFile | FlagFile):
+    if isinstance(source, FileMask):
         return source.read()
     if not isinstance(source, str | os.PathLike):
-        return _mask_of_array(np.asarray(source))
+        return _mask_of_array(source.filled(0) if isinstance(source, np.ma.MaskedArray) else as_array(source))
     pixels = _mask_pixels(source)
-    if pixels.any() and not (pixels == 255).any():
+    white = 65535 if pixels.dtype == np.uint16 and (pixels == 65535).any() else 255
+    if pixels.any() and not (pixels == white).any():
         values = _some_values(pixels)
         raise FileError(
-            f"{display_name(source)}: a mask is true where it is 255, this one holds {values}; "
+            f"{display_name(source)}: a mask is true where it is {white}, this one holds {values}; "
             "say which value is meant with MaskFile(path, value=…)."
         )
-    return np.asarray(pixels == 255)
+    return np.asarray(pixels == white)
 
 
 def content_hash(source: Any) -> str:
@@ -273,19 +327,14 @@ def _hashed_parts(source: Any) -> Iterator[bytes | memoryview]:
         for mask in source.masks:
             yield b"\nmask "
             yield from stream(mask)
-    elif isinstance(source, MaskFile):
+    elif type(source) in _KIND_OF_MASK:
         yield from stream(source.path)
-        yield f"\nmask {source.value!r} {source.invert}".encode()
-    elif isinstance(source, FlagFile):
-        yield from stream(source.path)
-        yield f"\nflags {source.halved} {source.invert}".encode()
-    elif isinstance(source, LabelFile):
-        yield from stream(source.path)
-        yield f"\nlabel {source.value!r}".encode()
+        stated = " ".join(repr(getattr(source, field.name)) for field in fields(source)[1:])
+        yield f"\n{_KIND_OF_MASK[type(source)]} {stated}".encode()
     elif isinstance(source, ImageFile | str | os.PathLike):
         yield from stream(source.path if isinstance(source, ImageFile) else source)
     else:
-        array = np.asarray(source)
+        array = as_array(source)
         yield f"array {array.shape} {array.dtype.str}\n".encode()
         for block in [array] if array.flags.c_contiguous else array:
             yield np.ascontiguousarray(block).reshape(-1).view(np.uint8).data

@@ -11,12 +11,14 @@ import math
 import re
 
 import numpy as np
+from numpy.typing import NDArray
 
 from stereogauge.disparity import DisparityMap
 from stereogauge.io.content import Decoding, FileContent
 
 LONGEST_HEADER = 4096
 ROWS_PER_BLOCK = 16
+VALUES_TRIED, FEWEST_TRIED, ORDINARY = 4096, 16, (1e-6, 1e6)
 _SIZE, _SCALE = rb"([+-]?\d+)", rb"([+-]?[\d.]+(?:[eE][+-]?\d+)?)(?:[ \t]*\r?\n|\s)"
 _HEADER = re.compile(rb"(?:\s|#[^\n]*\n)+".join([rb"P[fF]", _SIZE, _SIZE, _SCALE]))
 
@@ -40,6 +42,7 @@ def read(content: FileContent, decoding: Decoding) -> DisparityMap:
     content.check_length(start + 4 * width * height, width, height)
     little_endian = _is_little_endian(content, header[3].decode("ascii"))
     stored = np.frombuffer(content.data, "<f4" if little_endian else ">f4", width * height, start)
+    _check_byte_order(content, stored, little_endian)
     return _upright(stored.reshape(height, width))
 
 
@@ -51,6 +54,30 @@ def _is_little_endian(content: FileContent, scale: str) -> bool:
     if value == 0 or math.isnan(value):
         raise content.error(f"the PFM scale {scale!r} says no byte order; it must be a positive or negative number.")
     return value < 0
+
+
+def _check_byte_order(content: FileContent, stored: NDArray[np.float32], little_endian: bool) -> None:
+    """Refuse values that are absurd in the byte order that the header says, and ordinary in the other one.
+
+    Different values are the evidence: one value that many pixels share may be absurd by intention.
+    """
+    some = np.unique(stored[:: max(1, stored.size // VALUES_TRIED)])
+    if some.size < FEWEST_TRIED:
+        return
+    if _ordinary(some) < 0.5 and _ordinary(some.view(some.dtype.newbyteorder())) > 0.95:
+        said, sign = ("little", "positive") if little_endian else ("big", "negative")
+        raise content.error(
+            f"the header says {said}-endian, and the values make sense only in the other byte order; the scale, the "
+            f"third line of the header, must be {sign}."
+        )
+
+
+def _ordinary(values: NDArray[np.float32]) -> float:
+    """The share of the values other than 0 and infinity that are of a size that disparities and depths have."""
+    with np.errstate(invalid="ignore"):
+        sizes = np.abs(values.astype(np.float64))
+    sizes = sizes[~(np.isinf(sizes) | (sizes == 0))]
+    return float(np.mean((sizes > ORDINARY[0]) & (sizes < ORDINARY[1]))) if sizes.size else 1.0
 
 
 def _upright(stored: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> DisparityMap:

@@ -1,8 +1,9 @@
-"""The three encodings that store disparities as integers in images: `kitti`, `middlebury` and `sintel`.
+"""The four encodings that store disparities as integers in images: `kitti`, `middlebury`, `sintel` and `fsd`.
 
 kitti        d = v / 256              16-bit grey PNG                 0 = unknown
 middlebury   d = v / scale + offset   8-bit or 16-bit PNG or PGM      0 = unknown
 sintel       d = 4·R + G/64 + B/16384 8-bit RGB PNG                   unknown where a mask says so
+fsd          d = (255²·R + 255·G + B) / 1000   8-bit RGB PNG          every value is known
 """
 
 from __future__ import annotations
@@ -69,22 +70,38 @@ def _missing_scale(content: FileContent) -> str:
 
 def read_sintel(content: FileContent, decoding: Decoding) -> DisparityMap:
     """An 8-bit RGB PNG: 4·R + G/64 + B/16384."""
-    header = png_file.read_header(content)
-    if header.colour_type != 2 or header.bit_depth != 8:
-        raise content.error(f"Sintel's encoding is an 8-bit RGB PNG, this one is {header.description}.")
-    red, green, blue = np.moveaxis(png_file.decode(content).astype(np.float32), 2, 0)
+    red, green, blue = _colours(content, "Sintel's")
     disparity: DisparityMap = red * np.float32(4) + green * np.float32(1 / 64) + blue * np.float32(1 / 16384)
     return disparity
 
 
-def encode_kitti(disparity: DisparityMap, decoding: Decoding, name: str) -> bytes:
-    """A 16-bit grey PNG; each value to the nearest 1/256.
+def read_fsd(content: FileContent, decoding: Decoding) -> DisparityMap:
+    """An 8-bit RGB PNG of FoundationStereo's dataset: (255²·R + 255·G + B) / 1000; the digits count to 255."""
+    red, green, blue = _colours(content, "FoundationStereo's").astype(np.float64)
+    return np.asarray((red * 255.0 * 255.0 + green * 255.0 + blue) / 1000.0, np.float32)
 
-    A disparity of 0 is written as 1/256, as KITTI's own kit does, since a stored 0 means unknown.
+
+def _colours(content: FileContent, whose: str) -> NDArray[np.float32]:
+    """Red, green and blue of an 8-bit RGB PNG, (3, height, width)."""
+    header = png_file.read_header(content)
+    if header.colour_type != 2 or header.bit_depth != 8:
+        raise content.error(f"{whose} encoding is an 8-bit RGB PNG, this one is {header.description}.")
+    return np.moveaxis(png_file.decode(content).astype(np.float32), 2, 0)
+
+
+def encode_kitti(disparity: DisparityMap, decoding: Decoding, name: str) -> bytes:
+    """A 16-bit grey PNG; each value to the nearest 1/256."""
+    return encode_16_bits(KITTI_SCALE, disparity, name)
+
+
+def encode_16_bits(scale: float, disparity: DisparityMap, name: str) -> bytes:
+    """A 16-bit grey PNG; each value to the nearest 1/scale.
+
+    A disparity of 0 is written as 1/scale, as KITTI's own kit does, since a stored 0 means unknown.
     """
-    smallest = np.float32(1 / KITTI_SCALE)
+    smallest = np.float32(1 / scale)
     storable = np.where((disparity >= 0) & (disparity < smallest), smallest, disparity)
-    return png_file.encode(_quantised(storable, KITTI_SCALE, 0.0, np.dtype(np.uint16), name))
+    return png_file.encode(_quantised(storable, scale, 0.0, np.dtype(np.uint16), name))
 
 
 def encode_middlebury(disparity: DisparityMap, decoding: Decoding, name: str) -> bytes:
@@ -104,7 +121,8 @@ def _one_channel(samples: NDArray[Any], content: FileContent) -> NDArray[Any]:
             "save it without transparency."
         )
     first = np.ascontiguousarray(samples[..., 0])
-    if samples.shape[2] > 2 and content.suffix in LOSSY and _is_nearly_grey(samples):
+    spread = np.ptp(samples[..., :3].astype(np.int16), axis=2) if content.suffix in LOSSY else None
+    if samples.shape[2] > 2 and spread is not None and spread.max() <= LOSSY_GREY:
         return np.ascontiguousarray(samples[..., 1])  # of the three, green is nearest to the brightness that was stored
     if samples.shape[2] > 2 and not is_grey(samples):
         raise content.error(
@@ -118,11 +136,6 @@ def is_grey(samples: NDArray[Any]) -> bool:
     """Whether the three colours of an image are equal."""
     first = samples[..., 0]
     return np.array_equal(first, samples[..., 1]) and np.array_equal(first, samples[..., 2])
-
-
-def _is_nearly_grey(samples: NDArray[Any]) -> bool:
-    colours = samples[..., :3].astype(np.int16)
-    return int(np.ptp(colours, axis=2).max()) <= LOSSY_GREY
 
 
 def _linear(samples: NDArray[Any], decoding: Decoding) -> DisparityMap:

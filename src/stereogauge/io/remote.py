@@ -96,15 +96,12 @@ def translated_errors(url: str, name: str, done: str = "fetched") -> Iterator[No
                 f"{name}: no credentials were found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE."
             ) from error
         if kind in NO_ANSWER or isinstance(error, ConnectionError | TimeoutError):
+            server = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or "this address"
             raise Unreachable(
-                f"{name}: no server answers at {_server()} ({kind}); start it, or correct AWS_ENDPOINT_URL, and run "
+                f"{name}: no server answers at {server} ({kind}); start it, or correct AWS_ENDPOINT_URL, and run "
                 "the same command again."
             ) from None
         raise FileError(f"{name}: cannot be {done} ({kind}: {one_line(error).replace(url, name)}).") from error
-
-
-def _server() -> str:
-    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or "this address"
 
 
 def entry_of(url: str, name: str) -> Entry:

@@ -29,7 +29,7 @@ class FileStatus(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Listing:
+class FileListing:
     """All files below `url` by their names relative to it."""
 
     url: str
@@ -67,7 +67,7 @@ class RemotePath(os.PathLike[str]):
 
     url: str
     entry: Entry | None = None
-    listing: Listing | None = field(default=None, compare=False, repr=False)
+    listing: FileListing | None = field(default=None, compare=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return RemotePath, (self.url, self.entry)
@@ -133,17 +133,9 @@ class RemotePath(os.PathLike[str]):
         """The folder that it lies in, the one around that, … up to the bucket."""
         return tuple(self._at("/".join(self.parts[:count])) for count in range(len(self.parts) - 1, 0, -1))
 
-    def joinpath(self, *names: str) -> RemotePath:
-        """The place that several names lead to."""
-        return functools.reduce(RemotePath.__truediv__, names, self)
-
     def with_name(self, name: str) -> RemotePath:
         """The neighbour of this name."""
         return self.parent / name
-
-    def with_suffix(self, suffix: str) -> RemotePath:
-        """The neighbour whose name differs in the suffix."""
-        return self.parent / self._pure.with_suffix(suffix).name
 
     def relative_to(self, other: RemotePath) -> PurePosixPath:
         """The path from a folder above."""
@@ -155,14 +147,6 @@ class RemotePath(os.PathLike[str]):
 
     def resolve(self) -> RemotePath:
         """The place itself; an object store has no links."""
-        return self
-
-    def expanduser(self) -> RemotePath:
-        """The place itself."""
-        return self
-
-    def absolute(self) -> RemotePath:
-        """The place itself."""
         return self
 
     def is_file(self) -> bool:
@@ -237,7 +221,7 @@ def place(path: str | os.PathLike[str]) -> Path:
     url = os.fspath(path).rstrip("/")
     files = entries_below(url, url)
     # A `RemotePath` has the methods of `Path` that datasets use.
-    return cast(Path, RemotePath(url, files.get(""), Listing(url, files)))
+    return cast(Path, RemotePath(url, files.get(""), FileListing(url, files)))
 
 
 def current_entry(path: str | os.PathLike[str], name: str) -> Entry:

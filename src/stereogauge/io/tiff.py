@@ -7,8 +7,8 @@ The first directory is checked here before tifffile sees it, because tifffile tr
 
 from __future__ import annotations
 
+import functools
 import io
-import logging
 import math
 import struct
 from collections.abc import Callable
@@ -19,14 +19,7 @@ from numpy.typing import NDArray
 
 from stereogauge.disparity import DisparityMap, as_disparity
 from stereogauge.errors import StereogaugeError, one_line
-from stereogauge.io.content import (
-    LARGEST_DEFLATE_RATIO,
-    LARGEST_OTHER_RATIO,
-    Decoding,
-    FileContent,
-    inflate,
-    require,
-)
+from stereogauge.io.content import LARGEST_DEFLATE_RATIO, LARGEST_OTHER_RATIO, Decoding, FileContent, inflate, require
 
 NODATA_TAG = 42113
 SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
@@ -42,9 +35,6 @@ WHOLE_NUMBERS = (1, 3, 4, 13, 16)
 SINGLE_TAGS = frozenset((256, 257, 259, 262, 266, 277, 278, 284, 317, 322, 323, 32997, 32998))
 DESCRIPTION_OF_DATA = frozenset((258, 273, 279, 324, 325, 339))
 MOST_ENTRIES = 4096
-
-# Without a handler, what tifffile logs about damaged files would appear on standard error.
-_SILENCE = logging.NullHandler()
 
 
 def read(content: FileContent, decoding: Decoding) -> DisparityMap:
@@ -64,13 +54,21 @@ def read_image(content: FileContent) -> NDArray[Any]:
     return _decode(content, _check_image)[0]
 
 
+@functools.cache
+def _silence() -> None:
+    """Without a handler, what tifffile logs about damaged files would appear on standard error."""
+    import logging
+
+    logging.getLogger("tifffile").addHandler(logging.NullHandler())
+
+
 def _decode(content: FileContent, check: Callable[[Any, FileContent], None]) -> tuple[NDArray[Any], Any]:
     """The samples of the only page, which `check` has found to be of the right kind, and its nodata tag."""
     if not is_tiff(content):
         raise content.wrong_kind("a TIFF file")
     _check_directory(content)
     tifffile = require("tifffile", content.name, "a TIFF file")
-    logging.getLogger("tifffile").addHandler(_SILENCE)
+    _silence()
     try:
         with tifffile.TiffFile(io.BytesIO(content.data)) as file:
             if len(file.pages) != 1:

@@ -21,7 +21,10 @@ def write_bytes(path: str | os.PathLike[str], data: bytes | bytearray) -> None:
     """Write beside the target and move into place; object stores show only complete objects anyway."""
     name = display_name(path)
     if is_remote(path):
-        _write_remote(os.fspath(path), name, data)
+        url = os.fspath(path)
+        file_system, place = remote_file_system(url, name)
+        with translated_errors(url, name, "written"), file_system.open(place, "wb") as written:
+            written.write(data)
         return
     target = Path(path)
     if target.is_dir():
@@ -40,12 +43,6 @@ def write_bytes(path: str | os.PathLike[str], data: bytes | bytearray) -> None:
         raise FileError(
             f"{name}: cannot be written ({one_line(getattr(error, 'strerror', None) or error)})."
         ) from error
-
-
-def _write_remote(url: str, name: str, data: bytes | bytearray) -> None:
-    file_system, path = remote_file_system(url, name)
-    with translated_errors(url, name, "written"), file_system.open(path, "wb") as file:
-        file.write(data)
 
 
 def exists(path: str | os.PathLike[str]) -> bool:

@@ -137,44 +137,50 @@ _cost_summary = native(
     first_row=INTEGER,
     start=INTEGER,
     stop=INTEGER,
+    refusal="a winner of these costs is not among their {ndisp} disparities.",
 )
 
 
-def summary_rows(
-    sums: NDArray[np.uint16],
-    first_row: int,
-    padded: int,
-    ndisp: int,
-    winners: NDArray[np.uint16],
-    scales: Scales,
-    summary: CostSummary,
-    start: int,
-    stop: int,
-) -> None:
-    """Image rows start…stop of a `CostSummary`.
+class RowSummary:
+    """Fills image rows of a `CostSummary`; not from several threads at once, since they would share memory.
 
-    `sums` is flat (rows, W, padded) and begins with image row `first_row`; its last pixel may end after `ndisp` costs.
+    `sums` is flat (rows, W, padded); its last pixel may end after `ndisp` costs. The arrays are checked once.
     """
-    height, width = winners.shape
-    end = (stop - first_row) * width * padded - (padded - ndisp)
-    if not (first_row <= start <= stop <= height and start >= 0 and 1 <= ndisp <= padded) or (
-        stop > start and end > sums.size
-    ):
-        raise ValueError(
-            f"The rows {start} to {stop} of {height} x {width} pixels with {ndisp} of {padded} disparities are not "
-            f"within {sums.size} costs from row {first_row} on."
+
+    def __init__(
+        self,
+        sums: NDArray[np.uint16],
+        padded: int,
+        ndisp: int,
+        winners: NDArray[np.uint16],
+        scales: Scales,
+        summary: CostSummary,
+    ) -> None:
+        self._shape, self._size, self._ranges = winners.shape, sums.size, (padded, ndisp)
+        columns, rounded = -(-winners.shape[1] // MOST_LANES) * MOST_LANES, -(-ndisp // CHUNK) * CHUNK
+        vectors = rounded // 2 + 2
+        self._call = _cost_summary.bind(
+            *(sums, winners, scales.tables, *summary),
+            aligned(vectors * 2 * MOST_LANES, np.uint16).reshape(vectors, 2 * MOST_LANES),
+            *(np.empty(count, np.uint16) for count in (rounded, columns, columns, columns * padded + rounded)),
         )
-    columns, rounded = -(-width // MOST_LANES) * MOST_LANES, -(-ndisp // CHUNK) * CHUNK
-    vectors = rounded // 2 + 2
-    sound = _cost_summary(
-        *(sums, winners, scales.tables, *summary),
-        aligned(vectors * 2 * MOST_LANES, np.uint16).reshape(vectors, 2 * MOST_LANES),
-        *(np.empty(count, np.uint16) for count in (rounded, columns, columns, columns * padded + rounded)),
-        *(scales.sigma_scale, scales.temperature_scale, scales.far_close, scales.far_weight, scales.temperature),
-        *(scales.far, scales.ramp, padded, ndisp, first_row, start, stop),
-    )
-    if not sound:
-        raise ValueError(f"A winner of these costs is not among their {ndisp} disparities.")
+        self._numbers = (
+            *(scales.sigma_scale, scales.temperature_scale, scales.far_close, scales.far_weight, scales.temperature),
+            *(scales.far, scales.ramp, padded, ndisp),
+        )
+
+    def fill(self, start: int, stop: int, first_row: int = 0) -> None:
+        """Image rows start … stop − 1; the costs begin with image row `first_row`."""
+        (height, width), (padded, ndisp) = self._shape, self._ranges
+        end = (stop - first_row) * width * padded - (padded - ndisp)
+        if not (first_row <= start <= stop <= height and start >= 0 and 1 <= ndisp <= padded) or (
+            stop > start and end > self._size
+        ):
+            raise ValueError(
+                f"The rows {start} to {stop} of {height} x {width} pixels with {ndisp} of {padded} disparities are not "
+                f"within {self._size} costs from row {first_row} on."
+            )
+        self._call(*self._numbers, first_row, start, stop)
 
 
 def flat_costs(costs: NDArray[np.uint16]) -> tuple[NDArray[np.uint16], int]:

@@ -8,8 +8,10 @@ A kernel is declared once, with its arguments in the order of the C++ function:
 
 A wrong type, shape, layout or a read-only result is a `TypeError` or `ValueError` before anything runs. Names in shapes
 are sizes: they must agree among all arrays, and the C++ function takes each once, as int64_t, after the arguments, in
-the order in which they first appear. The library tells the C++ types of each function (`KERNEL` in native/kernel.h); a
-declaration that differs from them is refused at its first call. The interpreter's lock is released during a call.
+the order in which they first appear. Values that are places in another array are checked in C++ on the way: such a
+function returns false or a negative number, which its `refusal` turns into a `ValueError`. The library tells the C++
+types of each function (`KERNEL` in native/kernel.h); a declaration that differs from them is refused at its first call.
+The interpreter's lock is released during a call.
 
 The library holds every kernel once per processor level, of which the best one that the processor has is used;
 `STEREOGAUGE_NATIVE_LEVEL` chooses another one, `STEREOGAUGE_NATIVE_LIBRARY` another file.
@@ -91,18 +93,21 @@ Reads = functools.partial(Array, written=False)
 Writes = functools.partial(Array, written=True)
 
 
-def native(name: str, *, returns: Scalar | Literal["v--"] = "v--", **arguments: Array | Scalar) -> Function:
-    """Declare a function of the library; see the module."""
-    return Function(name, arguments, returns)
+def native(
+    name: str, *, returns: Scalar | Literal["v--"] = "v--", refusal: str = "", **arguments: Array | Scalar
+) -> Function:
+    """Declare a function of the library; see the module. `refusal` may name arguments and sizes in braces."""
+    return Function(name, arguments, returns, refusal)
 
 
 class Function:
     """A declared function of the library: checks its arguments and calls it."""
 
-    def __init__(self, name: str, arguments: dict[str, Array | Scalar], returns: str) -> None:
+    def __init__(self, name: str, arguments: dict[str, Array | Scalar], returns: str, refusal: str) -> None:
         self.name = name
         self.arguments = arguments
         self._returns = returns
+        self._refusal = refusal
         self._sizes = _size_names(arguments)
         self._checks = [
             (place, argument, [_part(part) for part in argument.shape])
@@ -117,6 +122,34 @@ class Function:
         """Check the arguments and call the function; returns its number, if it has one."""
         if len(values) != len(self.arguments):
             raise TypeError(f"{self.name} takes {len(self.arguments)} arguments, not {len(values)}.")
+        function, passed, sizes = self._checked(values)
+        return self._accepted(function(*passed, *sizes), values, sizes)
+
+    def bind(self, *arrays: Any) -> Callable[..., Any]:
+        """Check the arrays, which come before all numbers, once; returns a function of the numbers alone.
+
+        For calls that repeat with the same arrays: checking twenty of them takes as long as a row of an image.
+        """
+        numbers = len(self.arguments) - len(arrays)
+        function, passed, sizes = self._checked((*arrays, *(0 for _ in range(numbers))))
+        pointers = passed[: len(arrays)]
+
+        def call(*values: Any, kept: tuple[Any, ...] = arrays) -> Any:
+            if len(values) != numbers:
+                raise TypeError(f"{self.name} takes {numbers} numbers after its arrays, not {len(values)}.")
+            return self._accepted(function(*pointers, *values, *sizes), (*kept, *values), sizes)
+
+        return call
+
+    def _accepted(self, found: Any, values: tuple[Any, ...], sizes: list[int]) -> Any:
+        """What the function returned, unless it refused a value of its arguments."""
+        if self._refusal and (found is False or found < 0):
+            named = zip((*self.arguments, *self._sizes), (*values, *sizes), strict=True)
+            raise ValueError(f"{self.name}: {self._refusal.format(**dict(named))}")
+        return found
+
+    def _checked(self, values: tuple[Any, ...]) -> tuple[Callable[..., Any], list[Any], list[int]]:
+        """The C function for these arguments, what is passed to it in their places, and the sizes after them."""
         sizes: dict[str, int] = {}
         passed = list(values)
         rest: list[tuple[int, int, CodeType, bool]] = []
@@ -143,7 +176,7 @@ class Function:
                 raise self._wrong(place, f"axis {axis} is {length} long, not {code.co_filename} = {expected}")
         suffix = "".join(f"_{_code(values[place].dtype, 8)}" for place in self._variants)
         function = self._functions.get((level(), suffix)) or self._load(suffix, values)
-        return function(*passed, *(sizes.get(name, 0) for name in self._sizes))
+        return function, passed, [sizes.get(name, 0) for name in self._sizes]
 
     def _check(self, place: int, declared: Array, value: Any, values: tuple[Any, ...]) -> None:
         """Refuse a value that is not the declared array, whatever its sizes."""
@@ -228,18 +261,21 @@ def level() -> str:
 
 @functools.cache
 def available_levels() -> tuple[str, ...]:
-    """The levels that this processor can run, the best one last."""
-    tell = library().level
-    tell.restype = ctypes.c_char_p
-    best = str(tell().decode())
-    return LEVELS[: LEVELS.index(best) + 1] if best in LEVELS else (best,)
+    """The levels in the library that this processor can run, the best one last."""
+    best, held = _text("level"), _text("levels").split()
+    below = LEVELS[: LEVELS.index(best) + 1] if best in LEVELS else (best,)
+    return tuple(level for level in below if level in held)
 
 
 def compiler() -> str:
     """The compiler that built the library."""
-    tell = library().compiler
-    tell.restype = ctypes.c_char_p
-    return str(tell().decode())
+    return _text("compiler")
+
+
+def _text(name: str) -> str:
+    function = getattr(library(), name)
+    function.restype = ctypes.c_char_p
+    return str(function().decode())
 
 
 def _exported(name: str) -> Any:

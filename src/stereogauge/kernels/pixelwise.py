@@ -42,9 +42,12 @@ D1_SHARE = np.float32(20.0)  # |e| > D/20, written as a product because 0.05 has
 _MAP = (np.float32, "height", "width")
 _SLOTS = ((np.uint8, np.uint16), "height", "width")
 _SCRATCH = ">=width // 16 * 16 + 16"
+OUTSIDE = "a slot is not below {slots}"
 
 tally_errors = native(
     "tally_errors",
+    returns=FLAG,
+    refusal=f"{OUTSIDE}, a segment or group is not in the map, or rows have fewer than {LINE} columns or no keys.",
     estimate=Reads(*_MAP),
     truth=Reads(*_MAP),
     slots=Reads(*_SLOTS),
@@ -80,6 +83,8 @@ rows in which a true disparity is 0, and those in which a disparity is not above
 
 count_exclusions = native(
     "count_exclusions",
+    returns=FLAG,
+    refusal=f"{OUTSIDE}.",
     estimate=Reads(*_MAP),
     truth=Reads(*_MAP),
     slots=Reads(*_SLOTS),
@@ -91,6 +96,8 @@ count_exclusions = native(
 
 literal_depth = native(
     "literal_depth",
+    returns=FLAG,
+    refusal=f"{OUTSIDE}.",
     estimate=Reads(*_MAP),
     truth=Reads(*_MAP),
     slots=Reads(*_SLOTS),
@@ -108,6 +115,7 @@ BUCKETS = 8
 collect_pixels = native(
     "collect_pixels",
     returns=INTEGER,
+    refusal=f"{OUTSIDE}, a code is not below {{codes}}, or the place is negative.",
     slots=Reads(*_SLOTS),
     keys=Reads(np.uint16, "height", "width"),
     tables=Reads(np.uint8, 3 * AT_ONCE),
@@ -131,6 +139,8 @@ pixel. `counts` (slot, code) are numbers of pixels.
 
 select_errors = native(
     "select_errors",
+    returns=FLAG,
+    refusal=f"a pixel, a code or {OUTSIDE}, or a question is about places beyond {{room}} or a rank beyond its pixels.",
     estimate=Reads(np.float32, "pixels"),
     truth=Reads(np.float32, "pixels"),
     found=Reads(np.uint32, "count"),

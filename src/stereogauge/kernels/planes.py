@@ -17,7 +17,8 @@ Coefficients = tuple[float, float, float]
 TERMS = 6  # of a quadratic: 1, u, v, u², u·v, v²
 FIRST_ROW, FIRST_COLUMN, PIXELS, ROW_SUM, COLUMN_SUM = range(5)
 SHAPE = ("height", "width")
-POINTS = {name: Reads(np.float32, "points") for name in "xyd"}
+BELOW = "a label is not from 0 to below {number}."
+POINTS: dict[str, Any] = {name: Reads(np.float32, "points") for name in "xyd"}
 
 _direction_change = native(
     "direction_change",
@@ -33,6 +34,7 @@ _best_hypothesis = native(
     tolerance=REAL,
     plane=Writes(np.float64, 3),
     returns=INTEGER,
+    refusal="a triple names a point that does not exist; there are {points} points.",
 )
 _fit_near_plane = native("fit_near_plane", **POINTS, tolerance=REAL, plane=Writes(np.float64, 3), returns=INTEGER)
 _split_by_plane = native(
@@ -59,6 +61,7 @@ _label_extents = native(
     labels=Reads((np.int16, np.int32), *SHAPE),
     extents=Writes(np.int64, "number", 5),
     returns=FLAG,
+    refusal=BELOW,
 )
 _part_statistics = native(
     "part_statistics",
@@ -67,6 +70,7 @@ _part_statistics = native(
     core=Reads(np.bool_, *SHAPE),
     found=Writes(np.float64, "number", 3),
     returns=FLAG,
+    refusal=BELOW,
 )
 _quadratic_moments = native(
     "quadratic_moments",
@@ -93,6 +97,7 @@ _nearest_planes = native(
     beside=Writes(np.int64, "cells"),
     labels=Writes(np.int16, *SHAPE),
     returns=FLAG,
+    refusal="a label has no plane among {number}, or the step is not positive.",
 )
 
 
@@ -114,8 +119,6 @@ def best_hypothesis(
     """
     plane = np.zeros(3)
     found = _best_hypothesis(x, y, d, triples, float(tolerance), plane)
-    if found < 0:
-        raise ValueError(f"A triple names a point that does not exist; there are {len(x)} points.")
     return _coefficients(plane), int(found)
 
 
@@ -146,16 +149,14 @@ def distances_along_disparity(disparity: Floats, plane: Coefficients) -> Floats:
 def label_extents(labels: NDArray[np.signedinteger[Any]], number: int) -> NDArray[np.int64]:
     """First row, first column, pixels, sum of rows and sum of columns of each label from 0 to `number` − 1."""
     extents = np.empty((number, 5), np.int64)
-    if not _label_extents(labels, extents):
-        raise ValueError(f"A label is not among 0 to {number - 1}.")
+    _label_extents(labels, extents)
     return extents
 
 
 def part_statistics(labels: NDArray[np.int32], number: int, distance: Floats, core: Flags) -> Doubles:
     """Per label from 1 to `number` − 1: pixels, sum of squared distances, and pixels of the core; row 0 is 0."""
     found = np.zeros((number, 3))
-    if not _part_statistics(labels, distance, core, found):
-        raise ValueError(f"A label is not among 0 to {number - 1}.")
+    _part_statistics(labels, distance, core, found)
     return found
 
 
@@ -188,8 +189,7 @@ def nearest_planes(
     """
     labels = np.zeros(disparity.shape, np.int16)
     room = np.empty((2 * reach + 1) ** 2, np.int64)
-    if not _nearest_planes(disparity, known, coarse, planes, step, reach, float(tolerance), room, labels):
-        raise ValueError(f"A label has no plane; there are {len(planes)} planes.")
+    _nearest_planes(disparity, known, coarse, planes, step, reach, float(tolerance), room, labels)
     return labels
 
 

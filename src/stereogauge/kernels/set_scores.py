@@ -20,6 +20,8 @@ MAP = Reads(np.float32, "height", "width")
 PIXELS = Reads(np.int32, "count")
 LABELS = Reads(np.int16, "count")
 PLANES = Reads(np.float64, "planes", 3)
+ASCENDING = "the positions of a set do not ascend inside the map"
+WITH_PLANES = f"{ASCENDING}, or a label has no plane among {{planes}}."
 
 _edge_fuzziness = native(
     "edge_fuzziness",
@@ -30,12 +32,23 @@ _edge_fuzziness = native(
     to_outside=Reads(np.float32, "count"),
     fuzziness=Writes(np.float32, "count"),
     returns=FLAG,
+    refusal=f"{ASCENDING}.",
 )
 _direction_counts = native(
-    "direction_counts", estimate=MAP, pixels=PIXELS, counts=Writes(np.int64, "bins"), returns=FLAG
+    "direction_counts",
+    estimate=MAP,
+    pixels=PIXELS,
+    counts=Writes(np.int64, "bins"),
+    returns=FLAG,
+    refusal=f"{ASCENDING}, or there are no bins.",
 )
 _second_differences = native(
-    "second_differences", values=MAP, pixels=PIXELS, bump=Writes(np.float32, "count"), returns=FLAG
+    "second_differences",
+    values=MAP,
+    pixels=PIXELS,
+    bump=Writes(np.float32, "count"),
+    returns=FLAG,
+    refusal=f"{ASCENDING}.",
 )
 _plane_distances = native(
     "plane_distances",
@@ -46,6 +59,7 @@ _plane_distances = native(
     scale=Writes(np.float64, "planes"),
     distance=Writes(np.float32, "count"),
     returns=FLAG,
+    refusal=WITH_PLANES,
 )
 _normal_angles = native(
     "normal_angles",
@@ -57,6 +71,7 @@ _normal_angles = native(
     slopes=Writes(np.float64, 2, "width"),
     angles=Writes(np.float32, "count"),
     returns=FLAG,
+    refusal=WITH_PLANES,
 )
 _sum_and_count = native(
     "sum_and_count", values=Reads((np.float32, np.float64), "length"), sum=Writes(np.float64, 1), returns=INTEGER
@@ -68,7 +83,7 @@ def edge_fuzziness(
 ) -> Floats:
     """f = |G|·dist(x, M_d) where G = ‖∇D‖ − ‖∇E‖ < 0, else G·dist(x, Ω∖M_e); NaN where ∇E needs a missing estimate."""
     fuzziness = np.empty(pixels.shape, np.float32)
-    _check(_edge_fuzziness(estimate, pixels, gradient, to_discontinuity, to_outside, fuzziness))
+    _edge_fuzziness(estimate, pixels, gradient, to_discontinuity, to_outside, fuzziness)
     return fuzziness
 
 
@@ -79,7 +94,7 @@ def direction_counts(estimate: Floats, pixels: Positions, bins: int) -> NDArray[
     counted.
     """
     counts = np.zeros(bins, np.int64)
-    _check(_direction_counts(estimate, pixels, counts))
+    _direction_counts(estimate, pixels, counts)
     return counts
 
 
@@ -89,14 +104,14 @@ def second_differences(values: Floats, pixels: Positions) -> Floats:
     On the image's rim the second difference across it does not exist and is left out of the sum.
     """
     bump = np.empty(pixels.shape, np.float32)
-    _check(_second_differences(values, pixels, bump))
+    _second_differences(values, pixels, bump)
     return bump
 
 
 def plane_distances(values: Floats, pixels: Positions, labels: Labels, planes: Doubles) -> Floats:
     """Signed distance (E − a·x − b·y − c)/√(1 + a² + b²) of each point to its plane; NaN where E is missing."""
     distance = np.empty(pixels.shape, np.float32)
-    _check(_plane_distances(values, pixels, labels, planes, np.empty(len(planes)), distance))
+    _plane_distances(values, pixels, labels, planes, np.empty(len(planes)), distance)
     return distance
 
 
@@ -108,7 +123,7 @@ def normal_angles(values: Floats, pixels: Positions, labels: Labels, planes: Dou
     angles = np.empty(pixels.shape, np.float32)
     width = values.shape[1]
     moments, slopes = np.empty((MOMENTS, width + WINDOW - 1)), np.empty((2, width))
-    _check(_normal_angles(values, pixels, labels, planes, moments, slopes, angles))
+    _normal_angles(values, pixels, labels, planes, moments, slopes, angles)
     return angles
 
 
@@ -117,8 +132,3 @@ def sum_and_count(values: NDArray[np.floating[Any]]) -> tuple[float, int]:
     total = np.empty(1)
     count = _sum_and_count(values, total)
     return float(total[0]), int(count)
-
-
-def _check(fits: bool) -> None:
-    if not fits:
-        raise ValueError("The positions of a set do not ascend inside the map, or a label has no plane.")

@@ -169,47 +169,52 @@ _sweep = native(
 )
 
 
-def sweep(
-    pair: Pair,
-    paths: Paths,
-    row: Row,
-    volume: NDArray[np.uint16],
-    first_row: int,
-    rows: tuple[int, int],
-    downward: bool,
-    mode: int,
-    method: int,
-    left: View,
-    right: View | None,
-) -> None:
-    """Sweep over the image rows rows[0] … rows[1] − 1, from the last one to the first if not `downward`.
+class Sweep:
+    """A sweep over image rows, downward or upward: the paths of `paths`, from where they are.
 
-    `volume` (rows, W, padded) begins with image row `first_row`. `left` and `right` take the winners, if `mode` says
-    so; `method` refines them.
+    `volume` (rows, W, padded) takes the sums; `left` and `right` take the winners where they are requested, refined by
+    `method`. The arrays are checked once, since a sweep may be called for a few rows at a time.
     """
-    height, padded = pair.guide.shape[0], pair.unused.size
-    first, last = rows
-    sound = (
-        0 <= first <= last <= height
-        and (mode == FORGET or first_row <= first <= last <= first_row + len(volume))
-        and FORGET <= mode <= DECIDE_BOTH
-        and (mode != DECIDE_BOTH or right is not None)
-        and 1 <= pair.ndisp <= padded
-        and padded % LANES == 0
-        and len(paths.others) + 1 in PATHS
-    )
-    if not sound:
-        raise ValueError(
-            f"A sweep of mode {mode} over the rows {first} to {last} of {height} with {len(paths.others) + 1} paths "
-            f"and {pair.ndisp} of {padded} disparities does not fit a volume of {len(volume)} rows from {first_row} on."
+
+    def __init__(
+        self,
+        pair: Pair,
+        paths: Paths,
+        row: Row,
+        volume: NDArray[np.uint16],
+        downward: bool,
+        method: int,
+        left: View,
+        right: View | None,
+    ) -> None:
+        self._height, self._rows = pair.guide.shape[0], len(volume)
+        self._downward, self._method, self._both = downward, method, right is not None
+        self._numbers = pair.ndisp, int(pair.small_penalty), pair.adapted, downward
+        padded, count = pair.unused.size, len(paths.others) + 1
+        if not (pair.guide.size and 1 <= pair.ndisp <= padded and padded % LANES == 0 and count in PATHS):
+            raise ValueError(f"There is no sweep of {count} paths with {pair.ndisp} of {padded} disparities.")
+        self._call = _sweep.bind(
+            *(pair.left, pair.right, pair.guide, pair.large_penalties, pair.unused, pair.outside),
+            *paths,
+            *row,
+            volume,
+            *left,
+            *(right or (None, None, None)),
         )
-    start, stop = (first, last) if downward else (height - last, height - first)
-    _sweep(
-        *(pair.left, pair.right, pair.guide, pair.large_penalties, pair.unused, pair.outside),
-        *paths,
-        *row,
-        volume,
-        *left,
-        *(right or (None, None, None)),
-        *(pair.ndisp, int(pair.small_penalty), pair.adapted, downward, mode, method, first_row, start, stop),
-    )
+
+    def run(self, rows: tuple[int, int], mode: int, first_row: int = 0) -> None:
+        """Sweep over the image rows rows[0] … rows[1] − 1; the volume begins with image row `first_row`."""
+        first, last = rows
+        sound = (
+            0 <= first <= last <= self._height
+            and (mode == FORGET or first_row <= first <= last <= first_row + self._rows)
+            and FORGET <= mode <= DECIDE_BOTH
+            and (mode != DECIDE_BOTH or self._both)
+        )
+        if not sound:
+            raise ValueError(
+                f"A sweep of mode {mode} over the rows {first} to {last} of {self._height} does not fit a volume of "
+                f"{self._rows} rows from {first_row} on."
+            )
+        start, stop = rows if self._downward else (self._height - last, self._height - first)
+        self._call(*self._numbers, mode, self._method, first_row, start, stop)

@@ -6,7 +6,6 @@ import contextlib
 import ctypes
 import functools
 import itertools
-import multiprocessing
 import os
 import sys
 import threading
@@ -23,7 +22,8 @@ WORTH_A_THREAD = 200_000
 
 def thread_count() -> int:
     """How many threads kernels may use: one in a worker process, whose neighbours have the other processors."""
-    return 1 if multiprocessing.parent_process() is not None else os.cpu_count() or 1
+    workers = sys.modules.get("multiprocessing")  # imported in every process that it has started
+    return 1 if workers is not None and workers.parent_process() is not None else os.cpu_count() or 1
 
 
 FIXED_BLOCKS = 8

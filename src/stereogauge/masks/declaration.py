@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from stereogauge.model import Mask
-from stereogauge.registry import Parameter, collect
+from stereogauge.registry import Parameter, Registry
 
 ENTRY_POINTS = "stereogauge.regions"
+HCI = "Honauer, Maier-Hein & Kondermann, ICCV 2015"
+LIGHT_FIELDS = "Honauer, Johannsen, Kondermann & Goldluecke, ACCV 2016"
+"""The sources that regions and metrics share."""
 
 
 @dataclass(frozen=True)
@@ -66,4 +69,4 @@ def region(
 @functools.cache
 def declared_regions() -> Mapping[str, Region]:
     """Every declared region by id: ours, then those of installed packages."""
-    return collect("region", Region, "stereogauge.masks", ENTRY_POINTS)
+    return Registry("region", Region, "stereogauge.masks", ENTRY_POINTS)

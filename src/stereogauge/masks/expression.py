@@ -17,6 +17,7 @@ from typing import Literal
 from stereogauge.errors import UnknownNameError, unknown_name
 from stereogauge.masks.declaration import Region, declared_regions
 from stereogauge.registry import as_version, bound_arguments, code_version, read_arguments, with_arguments
+from stereogauge.text import NUMBER_PATTERN
 
 MASK = "mask:"
 LABEL = "label:"
@@ -27,8 +28,7 @@ WORDS: dict[Operator, str] = {"-": "without", "&": "and", "|": "or"}
 BINDING: dict[Operator, int] = {"|": 1, "&": 2, "-": 3}
 PLAIN = 4
 LONGEST, DEEPEST = 300, 20
-NUMBER = r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|inf)"
-NUMBERS = re.compile(rf"{NUMBER}(?:,{NUMBER})*")
+NUMBERS = re.compile(rf"{NUMBER_PATTERN}(?:,{NUMBER_PATTERN})*")
 
 
 def _declared(name: str) -> Region | None:

@@ -8,118 +8,79 @@ does not allow (no left image, ground truth too sparse for geometry) is empty, a
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from stereogauge.errors import NotApplicable
-from stereogauge.masks.declaration import region
+from stereogauge.masks.declaration import HCI, LIGHT_FIELDS, Region, region
 from stereogauge.masks.geometry.objects import KINDS, ObjectKind
 from stereogauge.masks.geometry.sets import Positions, curved_surfaces
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.model import Mask
 from stereogauge.registry import Parameter
 
-HCI = "Honauer, Maier-Hein & Kondermann, ICCV 2015"
-LIGHT_FIELDS = "after Honauer, Johannsen, Kondermann & Goldluecke, ACCV 2016"
+
+def _of_set(field: str, text: str) -> Callable[[SceneRegions], Mask]:
+    """A region's function: the mask of one field of the geometry sets; `text` describes it."""
+
+    def compute(evaluated: SceneRegions) -> Mask:
+        sets = evaluated.geometry
+        positions: Positions = getattr(sets, field)
+        if sets.refusal and not positions.size:
+            raise NotApplicable(sets.refusal)
+        return sets.mask(positions)
+
+    compute.__doc__ = text
+    return compute
 
 
-def _mask(evaluated: SceneRegions, positions: Positions) -> Mask:
-    sets = evaluated.geometry
-    if sets.refusal and not positions.size:
-        raise NotApplicable(sets.refusal)
-    return sets.mask(positions)
-
-
-@region(
-    id="disc-jump",
-    name="Depth discontinuities",
-    definition=r"M_d = \{x : \|\nabla D(x)\| > c_d\}",
-    source=HCI,
-    version=2,
+_hci = functools.partial(region, source=HCI)
+disc_jump = _hci(
+    id="disc-jump", name="Depth discontinuities", definition=r"M_d = \{x : \|\nabla D(x)\| > c_d\}", version=2
+)(
+    _of_set(
+        "discontinuity",
+        "Pixels on a depth discontinuity: central-difference gradient of the ground truth above c_d = 8·s px per px.",
+    )
 )
-def disc_jump(evaluated: SceneRegions) -> Mask:
-    """Pixels on a depth discontinuity: central-difference gradient of the ground truth above c_d = 8·s px per px."""
-    return _mask(evaluated, evaluated.geometry.discontinuity)
-
-
-@region(
-    id="disc-foreground",
-    name="Foreground at discontinuities",
-    definition=r"M_f",
-    source=HCI,
-    version=2,
+disc_foreground = _hci(id="disc-foreground", name="Foreground at discontinuities", definition=r"M_f", version=3)(
+    _of_set(
+        "foreground",
+        "The band of 20·s px on the near side of every depth discontinuity, with that side of the edge itself.",
+    )
 )
-def disc_foreground(evaluated: SceneRegions) -> Mask:
-    """The band of 20·s px on the near side of every depth discontinuity."""
-    return _mask(evaluated, evaluated.geometry.foreground)
-
-
-@region(
-    id="disc-background",
-    name="Background at discontinuities",
-    definition=r"M_b",
-    source=HCI,
-    version=2,
+disc_background = _hci(id="disc-background", name="Background at discontinuities", definition=r"M_b", version=3)(
+    _of_set(
+        "background",
+        "The band of 20·s px on the far side of every depth discontinuity, with that side of the edge itself.",
+    )
 )
-def disc_background(evaluated: SceneRegions) -> Mask:
-    """The band of 20·s px on the far side of every depth discontinuity."""
-    return _mask(evaluated, evaluated.geometry.background)
-
-
-@region(
-    id="disc-edge",
-    name="Surroundings of discontinuities",
-    definition=r"M_e = M_d \cup M_f \cup M_b",
-    source=HCI,
-    version=2,
+disc_edge = _hci(
+    id="disc-edge", name="Surroundings of discontinuities", definition=r"M_e = M_d \cup M_f \cup M_b", version=2
+)(_of_set("edge", "Depth discontinuities with the bands on both sides."))
+planar = _hci(id="planar", name="Planar surfaces", definition=r"M_p", version=4)(
+    _of_set(
+        "planar",
+        "Pixels of planes fitted to the ground truth by RANSAC, away from edges, or of the scene's drawn planes.\n\n"
+        "Left out are the surroundings of discontinuities, and pixels whose 5 × 5 window holds one off the plane.",
+    )
 )
-def disc_edge(evaluated: SceneRegions) -> Mask:
-    """Depth discontinuities with the bands on both sides."""
-    return _mask(evaluated, evaluated.geometry.edge)
-
-
-@region(
-    id="planar",
-    name="Planar surfaces",
-    definition=r"M_p",
-    source=HCI,
-    version=2,
+fine = _hci(id="fine", name="Fine structures", definition=r"M_s", version=4)(
+    _of_set("fine", "Structures nearer than what is on both sides and on most of their rows at most 48·s px wide.")
 )
-def planar(evaluated: SceneRegions) -> Mask:
-    """Pixels of planes fitted to the ground truth by RANSAC, or of the scene's drawn planes."""
-    return _mask(evaluated, evaluated.geometry.planar)
-
-
-@region(
-    id="fine",
-    name="Fine structures",
-    definition=r"M_s",
-    source=HCI,
-    version=2,
+fine_surround = _hci(id="fine-surround", name="Background beside fine structures", definition=r"M_n", version=4)(
+    _of_set("surround", "Background pixels within 10·s px left and right of a fine structure on its row.")
 )
-def fine(evaluated: SceneRegions) -> Mask:
-    """Structures at most 32·s px wide on their row, nearer than what is on both sides."""
-    return _mask(evaluated, evaluated.geometry.fine)
-
-
-@region(
-    id="fine-surround",
-    name="Background beside fine structures",
-    definition=r"M_n",
-    source=HCI,
-    version=2,
-)
-def fine_surround(evaluated: SceneRegions) -> Mask:
-    """Background pixels within 10·s px left and right of a fine structure on its row."""
-    return _mask(evaluated, evaluated.geometry.surround)
 
 
 @region(
     id="curved",
     name="Curved surfaces",
     definition=r"\{x \in M_0 \setminus (M_p \cup M_s) : D \text{ is smooth around } x\}",
-    source=LIGHT_FIELDS,
+    source=f"after {LIGHT_FIELDS}",
+    version=4,
 )
 def curved(evaluated: SceneRegions) -> Mask:
     """Smooth surfaces that are no planes: pixels on no plane and no fine structure, smooth over 5 × 5 px.
@@ -158,7 +119,7 @@ def _compute(kind: ObjectKind, text: str) -> Callable[[SceneRegions, float], Mas
     return compute
 
 
-plane = region(id="plane", name="One plane", definition=r"M_{p_i}", source=AFTER, parameters=NUMBER)(
+plane = region(id="plane", name="One plane", definition=r"M_{p_i}", source=AFTER, parameters=NUMBER, version=2)(
     _compute("plane", "The pixels of one of the scene's planes.")
 )
 structure = region(id="structure", name="One fine structure", definition=r"s \in S", source=AFTER, parameters=NUMBER)(
@@ -188,68 +149,37 @@ PARTS: Mapping[str, str] = {
 """The parts by id with their names, in the order in which they are shown."""
 
 
-def _near_side(evaluated: SceneRegions) -> Mask:
-    """Pixels nearer than the middle between the nearest and the farthest of their four neighbours and themselves."""
-    import cv2
-
-    cross = np.asarray(cv2.getStructuringElement(cv2.MORPH_CROSS, (3, 3)))
-    truth = np.nan_to_num(evaluated.scene.gt, nan=0.0)
-    middle = (cv2.dilate(truth, cross) + cv2.erode(truth, cross)) / 2
-    return np.asarray(truth > middle, np.bool_)
+def _part(name: str, definition: str, version: int = 3) -> Callable[[Callable[..., Mask]], Region]:
+    """Declare the part called `part-NAME`."""
+    return region(
+        id=f"part-{name}", name=f"Part: {PARTS[f'part-{name}']}", definition=definition, source=SOURCE, version=version
+    )
 
 
-def _edges(evaluated: SceneRegions) -> tuple[Mask, Mask]:
-    """Background and foreground beside discontinuities; a pixel on one belongs to the side that it lies on."""
-    sets = evaluated.geometry
-    jump = sets.mask(sets.discontinuity)
-    near = _near_side(evaluated)
-    background = sets.mask(sets.background) | (jump & ~near)
-    foreground = (sets.mask(sets.foreground) | (jump & near)) & ~background
-    return background, foreground
-
-
-@region(
-    id="part-occluded",
-    name="Part: occluded",
-    definition=r"I \setminus \mathrm{nonocc}",
-    source=SOURCE,
-)
+@_part("occluded", r"I \setminus \mathrm{nonocc}", version=1)
 def part_occluded(evaluated: SceneRegions) -> Mask:
     """Known pixels that the right camera does not see."""
     return ~evaluated.visible
 
 
-@region(
-    id="part-fine",
-    name="Part: fine structures",
-    definition=r"M_s \setminus \mathrm{occluded}",
-    source=SOURCE,
-)
+@_part("fine", r"M_s \setminus \mathrm{occluded}")
 def part_fine(evaluated: SceneRegions) -> Mask:
     """Visible pixels of fine structures."""
     return evaluated.geometry.mask(evaluated.geometry.fine) & evaluated.visible
 
 
-@region(
-    id="part-background",
-    name="Part: background beside edges",
-    definition=r"M_b \text{ and the far side of } M_d, \text{ less the parts before}",
-    source=SOURCE,
-)
+@_part("background", r"M_b \text{ less the parts before}")
 def part_background(evaluated: SceneRegions) -> Mask:
     """The band on the far side of discontinuities, outside fine structures."""
-    return _edges(evaluated)[0] & evaluated.visible & ~evaluated.mask("part-fine")
+    sets = evaluated.geometry
+    return sets.mask(sets.background) & evaluated.visible & ~evaluated.mask("part-fine")
 
 
-@region(
-    id="part-foreground",
-    name="Part: foreground beside edges",
-    definition=r"M_f \text{ and the near side of } M_d, \text{ less the parts before}",
-    source=SOURCE,
-)
+@_part("foreground", r"M_f \text{ less the parts before}")
 def part_foreground(evaluated: SceneRegions) -> Mask:
-    """The band on the near side of discontinuities, outside fine structures and outside the background's band."""
-    return _edges(evaluated)[1] & evaluated.visible & ~evaluated.mask("part-fine")
+    """The band on the near side of discontinuities, outside fine structures."""
+    sets = evaluated.geometry
+    return sets.mask(sets.foreground) & evaluated.visible & ~evaluated.mask("part-fine")
 
 
 def _surfaces(evaluated: SceneRegions) -> Mask:
@@ -258,36 +188,21 @@ def _surfaces(evaluated: SceneRegions) -> Mask:
     return np.asarray(evaluated.visible & ~np.logical_or.reduce(taken), np.bool_)
 
 
-@region(
-    id="part-textureless",
-    name="Part: textureless",
-    definition=r"\mathrm{textureless} \text{ less the parts before}",
-    source=SOURCE,
-)
+@_part("textureless", r"\mathrm{textureless} \text{ less the parts before}")
 def part_textureless(evaluated: SceneRegions) -> Mask:
     """Surfaces without texture, away from edges; none where the scene has no left image."""
     surfaces = _surfaces(evaluated)
     return surfaces & evaluated.mask("textureless") if evaluated.scene.has("left") else np.zeros_like(surfaces)
 
 
-@region(
-    id="part-planar",
-    name="Part: planar",
-    definition=r"M_p \text{ less the parts before}",
-    source=SOURCE,
-)
+@_part("planar", r"M_p \text{ less the parts before}", version=4)
 def part_planar(evaluated: SceneRegions) -> Mask:
     """Textured planar surfaces, away from edges."""
     planar = evaluated.geometry.mask(evaluated.geometry.planar)
     return planar & _surfaces(evaluated) & ~evaluated.mask("part-textureless")
 
 
-@region(
-    id="part-other",
-    name="Part: other",
-    definition=r"I \text{ less the other parts}",
-    source=SOURCE,
-)
+@_part("other", r"I \text{ less the other parts}", version=4)
 def part_other(evaluated: SceneRegions) -> Mask:
     """Known pixels of no other part: textured curved surfaces, away from edges."""
     taken = [evaluated.mask(name) for name in PARTS if name != "part-other"]

@@ -105,6 +105,12 @@ class RegionLabels:
         return group_slots(self.slots)
 
 
+@functools.lru_cache(8)
+def whole_image(name: str, shape: tuple[int, int]) -> RegionLabels:
+    """One region that holds every pixel of an image; kept, since images of one size have the same."""
+    return RegionLabels((name,), np.zeros(shape, np.uint8), np.ones(1, np.int64))
+
+
 def pack_regions(masks: Mapping[str, Mask]) -> list[RegionLabels]:
     """Images of slots for all regions, at most sixteen per image."""
     names = tuple(masks)

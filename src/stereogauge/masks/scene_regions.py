@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,14 @@ from stereogauge.masks.geometry.cache import cached_geometry_sets
 from stereogauge.masks.geometry.objects import ObjectKind, ObjectLabels, object_labels
 from stereogauge.masks.geometry.planes import drawn_planes
 from stereogauge.masks.geometry.sets import GeometrySets
-from stereogauge.masks.labels import RegionLabels, pack_regions
+from stereogauge.masks.labels import RegionLabels, pack_regions, whole_image
 from stereogauge.model import DisparityMap, Mask, Scene
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.protocol.parameters import RegionParameters, Rule
 from stereogauge.stages import GEOMETRY, OCCLUSIONS, Stage, unseen
 
+FINE = "fine"
+"""The mask of a scene that replaces the search for fine structures."""
 ROWS_AT_ONCE = 64
 MOST_KEPT = 64
 """Masks of one scene; a site's visitors may request any number of combinations."""
@@ -102,9 +104,11 @@ class SceneRegions:
     @functools.cached_property
     def extent(self) -> Mask:
         """The dataset's mask of all pixels to evaluate; every pixel where there is none or the rule ignores it."""
-        if "all" in self.scene.masks and self.parameters.rule in ("auto", "dataset"):
-            return self.own_mask("all")
-        return np.ones(self.scene.shape, np.bool_)
+        return self.own_mask("all") if self._has_extent else np.ones(self.scene.shape, np.bool_)
+
+    @property
+    def _has_extent(self) -> bool:
+        return "all" in self.scene.masks and self.parameters.rule in ("auto", "dataset")
 
     @functools.cached_property
     def four_truths(self) -> tuple[DisparityMap, ...] | None:
@@ -123,20 +127,57 @@ class SceneRegions:
     @functools.cached_property
     def known(self) -> Mask:
         """Pixels that may belong to a region; without ground truth, all inside the border."""
-        known: Mask = np.ones(self.scene.shape, np.bool_)
+        known: Mask = np.isfinite(self.scene.gt) if self.scene.has("gt") else np.ones(self.scene.shape, np.bool_)
+        for limit in self._limits():
+            known &= limit
+        return known & self._is_enough(known) if self._needs_enough else known
+
+    @functools.cached_property
+    def is_unlimited(self) -> bool:
+        """Whether `all` is every pixel with a true disparity, since neither scene nor protocol leaves any out."""
+        return self.scene.has("gt") and not self._needs_enough and next(self._limits(), None) is None
+
+    def _limits(self) -> Iterator[Mask]:
+        """The masks outside which no pixel belongs to a region, apart from unknown ground truth."""
         if self.scene.has("gt"):
-            known &= np.isfinite(self.scene.gt)
-            for truth in self.four_truths or ():
-                known &= np.isfinite(truth)
+            truth, limits, depths = self.scene.gt, self.protocol.pixels, self.protocol.depth
+            yield from (np.isfinite(one) for one in self.four_truths or ())
             if self.protocol.max_disparity is not None:
-                known &= self.scene.gt <= self.protocol.max_disparity
-        known &= self.extent
+                yield truth <= self.protocol.max_disparity
+            if limits.above is not None:
+                yield truth > limits.above
+            if limits.below is not None:
+                yield truth < limits.below
+            if (depths.least or depths.most) and self.scene.calibration.metric:
+                depth = self.scene.calibration.depth(truth)
+                yield (depth > depths.least) & (depth < (depths.most or math.inf))
+        if self._has_extent:
+            yield self.extent
+        height, width = self.scene.shape
         border = self.border
         if border > 0:
-            inside = np.zeros(known.shape, np.bool_)
-            inside[border : known.shape[0] - border, border : known.shape[1] - border] = True
-            known &= inside
-        return known
+            inside = np.zeros((height, width), np.bool_)
+            inside[border : height - border, border : width - border] = True
+            yield inside
+        if self.protocol.pixels.window:
+            yield self._window(*self.protocol.pixels.window)
+
+    def _window(self, top: float, bottom: float, left: float, right: float) -> Mask:
+        height, width = self.scene.shape
+        inside = np.zeros((height, width), np.bool_)
+        inside[int(top * height) : int(bottom * height), int(left * width) : int(right * width)] = True
+        return inside
+
+    @property
+    def _needs_enough(self) -> bool:
+        limits = self.protocol.pixels
+        return bool(limits.least_known or limits.least_kept) and self.scene.has("gt")
+
+    def _is_enough(self, kept: Mask) -> bool:
+        """Whether ground truth is known, and kept, on the share of the pixels that the protocol requires."""
+        limits = self.protocol.pixels
+        known = np.count_nonzero(np.isfinite(self.scene.gt))
+        return bool(known >= limits.least_known * kept.size and kept.sum() >= limits.least_kept * known)
 
     @functools.cached_property
     def visible(self) -> Mask:
@@ -190,9 +231,10 @@ class SceneRegions:
         scene = self.scene
         truth = scene.gt if scene.has("gt") else None
         parameters = self.protocol.geometry
-        base, drawn = self.geometry_base, drawn_planes(scene)
+        base = self.geometry_base
+        drawn = drawn_planes(scene), self.own_mask(FINE) if FINE in scene.masks else None
         with self.stage(GEOMETRY):
-            return cached_geometry_sets(truth, base, scene.resolution, parameters, drawn, stage=self.stage)
+            return cached_geometry_sets(truth, base, scene.resolution, parameters, *drawn, stage=self.stage)
 
     @functools.cached_property
     def objects(self) -> dict[ObjectKind, ObjectLabels]:
@@ -251,7 +293,13 @@ class SceneRegions:
         """The regions packed for one pass over the pixels."""
         key = tuple(names)
         if key not in self._labels:
-            self._labels[key] = pack_regions({name: self.mask(name) for name in key})
+            # The pass ignores unknown ground truth by itself, so that one region of all the rest needs no labels.
+            whole = key == ("all",) and self.is_unlimited
+            self._labels[key] = (
+                [whole_image("all", self.scene.shape)]
+                if whole
+                else pack_regions({name: self.mask(name) for name in key})
+            )
         return self._labels[key]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from stereogauge.errors import MatcherError, unknown_name
-from stereogauge.registry import collect
+from stereogauge.registry import Registry
 
 ENTRY_POINTS = "stereogauge.matchers"
 
@@ -150,4 +150,4 @@ class Matcher:
 @functools.cache
 def matchers() -> Mapping[str, Matcher]:
     """Every matcher by id: ours, then those of installed packages."""
-    return collect("matcher", Matcher, "stereogauge.matching", ENTRY_POINTS)
+    return Registry("matcher", Matcher, "stereogauge.matching", ENTRY_POINTS)

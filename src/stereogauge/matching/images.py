@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import FileError, SizeError
 
-GREY = (0.299, 0.587, 0.114)
-
 
 def grey(image: NDArray[Any], name: str) -> NDArray[Any]:
     """One channel: uint8 and uint16 keep their type, everything else becomes float32.

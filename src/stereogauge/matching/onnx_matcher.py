@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.errors import FileError, MatcherError, MissingDependency
@@ -59,7 +59,7 @@ class NetworkOutput(Declaration, frozen=True):
 
 
 class NetworkFile(Declaration, frozen=True):
-    """The whole file: the model, its name and source for tables, and where it runs."""
+    """One network, as its file describes it: the model, its name and source for tables, and where it runs."""
 
     model: str = ""
     name: str = ""
@@ -68,20 +68,13 @@ class NetworkFile(Declaration, frozen=True):
     input: NetworkInput = NetworkInput()
     output: NetworkOutput = NetworkOutput()
 
-
-@dataclass(frozen=True)
-class NetworkDescription:
-    """One network: the model's file, its name and source for tables, inputs, outputs, and where it runs."""
-
-    model: Path
-    name: str
-    source: str
-    providers: tuple[str, ...]
-    input: NetworkInput
-    output: NetworkOutput
+    @property
+    def path(self) -> Path:
+        """The model's file."""
+        return Path(self.model)
 
 
-def network_description(path: Path) -> NetworkDescription:
+def network_description(path: Path) -> NetworkFile:
     """The description of a model, from `path` itself if it is a TOML file, else from the one beside the model."""
     file = path if path.suffix == ".toml" else path.with_suffix(".toml")
     there = file == path or file.is_file()
@@ -94,8 +87,7 @@ def network_description(path: Path) -> NetworkDescription:
     mean, std = _several(stated.input.mean), _several(stated.input.std)
     if len(mean) not in (0, 1, 3) or len(std) not in (0, 1, 3) or 0 in std:
         raise MatcherError(f"{file}: mean and std of [input] have one or three numbers, and std no 0.")
-    providers = _several(stated.providers)
-    return NetworkDescription(model, stated.name, stated.source, providers, stated.input, stated.output)
+    return replace(stated, model=str(model), providers=_several(stated.providers))
 
 
 def _several(value: T | tuple[T, ...]) -> tuple[T, ...]:
@@ -111,9 +103,9 @@ def onnx_matcher(target: str) -> Matcher:
     description = network_description(Path(target).expanduser())
     run, prepare = _functions(description)
     return Matcher(
-        id=f"onnx:{description.name or description.model.stem}",
-        name=description.name or description.model.stem,
-        source=description.source or str(description.model),
+        id=f"onnx:{description.name or description.path.stem}",
+        name=description.name or description.path.stem,
+        source=description.source or str(description.path),
         function=run,
         parameters=PARAMETERS,
         colour=True,
@@ -121,9 +113,9 @@ def onnx_matcher(target: str) -> Matcher:
     )
 
 
-def _functions(description: NetworkDescription) -> tuple[Any, Any]:
+def _functions(description: NetworkFile) -> tuple[Any, Any]:
     """The matching function, and the one that loads the model and runs it once per image size."""
-    changed = description.model.stat().st_mtime_ns
+    changed = description.path.stat().st_mtime_ns
 
     def run(left: NDArray[Any], right: NDArray[Any], ndisp: int, *, threads: int) -> MatcherOutput:
         return _network(description, changed, threads).match(left, right, ndisp)
@@ -134,12 +126,12 @@ def _functions(description: NetworkDescription) -> tuple[Any, Any]:
             network.match(left, right, ndisp)
             network.warm.add(left.shape)
 
-    run.__doc__ = f"Runs the network {description.model.name}."
+    run.__doc__ = f"Runs the network {description.path.name}."
     return run, prepare
 
 
 @functools.lru_cache(maxsize=4)
-def _network(description: NetworkDescription, changed: int, threads: int) -> Network:
+def _network(description: NetworkFile, changed: int, threads: int) -> Network:
     """The loaded model; `changed` is the time of its file, so that a new one is loaded again."""
     return Network(description, threads)
 
@@ -147,13 +139,13 @@ def _network(description: NetworkDescription, changed: int, threads: int) -> Net
 class Network:
     """A loaded model; `warm` are the image sizes that it has seen."""
 
-    def __init__(self, description: NetworkDescription, threads: int) -> None:
+    def __init__(self, description: NetworkFile, threads: int) -> None:
         try:
             import onnxruntime
         except ImportError:
             raise MissingDependency("onnxruntime", "onnx", "A network in ONNX form") from None
         self.warm: set[tuple[int, ...]] = set()
-        self._described, self._file = description, description.model
+        self._described, self._file = description, description.path
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.log_severity_level = 3
@@ -221,7 +213,7 @@ class Network:
                 "model with dynamic height and width, or for this size."
             )
         multiple = self._described.input.multiple
-        height, width = (own or _rounded(size, multiple) for own, size in zip(fixed, shape, strict=True))
+        height, width = (own or -(-size // multiple) * multiple for own, size in zip(fixed, shape, strict=True))
         return height, width
 
     def _map(self, values: Any, shape: tuple[int, int], name: str) -> NDArray[np.float32]:
@@ -270,10 +262,6 @@ def _corner(shape: tuple[int, int], padded: tuple[int, int], anchor: Anchor) -> 
     if anchor == "centre":
         return more[0] // 2, more[1] // 2
     return (more[0] if anchor == "bottom-left" else 0), 0
-
-
-def _rounded(size: int, multiple: int) -> int:
-    return -(-size // multiple) * multiple
 
 
 def _type(text: str) -> Any:

@@ -106,6 +106,8 @@ class PythonWorker:
             seconds=answer["seconds"],
             cpu_seconds=answer["cpu_seconds"],
             peak_memory=largest_memory(self.process.pid),
+            device=str(answer.get("device", "")),
+            weights=answer.get("weights"),
         )
 
     def _check(self, answer: dict[str, Any]) -> None:

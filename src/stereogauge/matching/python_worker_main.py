@@ -3,6 +3,11 @@
 It needs NumPy and nothing of Stereogauge, so that the function may live in an environment of its own. Messages are a
 JSON text and arrays in NumPy's format, each after its length in eight bytes. What the function prints goes to standard
 error.
+
+The module of the function may say more: `synchronize()`, called before the clock starts and before it stops, waits for
+a device that works by itself; `device` is its name and `weights` the number of learned parameters, each a value or a
+function without arguments. Where the function uses PyTorch on a CUDA device, `torch.cuda.synchronize` and the device's
+name are taken unless the module has its own.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -75,6 +81,35 @@ def named_function(module: str, name: str) -> Callable[..., Any]:
     return function
 
 
+def hooks_of(function: Callable[..., Any]) -> tuple[Callable[[], Any], Callable[[], dict[str, Any]]]:
+    """What waits for the function's device, and what tells the facts of its module."""
+    module = sys.modules.get(getattr(function, "__module__", ""))
+
+    def cuda() -> Any:
+        torch = sys.modules.get("torch")
+        return torch.cuda if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized() else None
+
+    def synchronize() -> None:
+        own = getattr(module, "synchronize", None)
+        if callable(own):
+            own()
+        elif cuda() is not None:
+            cuda().synchronize()
+
+    def facts() -> dict[str, Any]:
+        found = {}
+        for name, kind in (("device", str), ("weights", int)):
+            stated = getattr(module, name, None)
+            value = stated() if isinstance(stated, FunctionType) else stated  # a network is callable too
+            if isinstance(value, kind) and not isinstance(value, bool):
+                found[name] = value
+        if "device" not in found and cuda() is not None:
+            found["device"] = str(cuda().get_device_name())
+        return found
+
+    return synchronize, facts
+
+
 def as_maps(returned: Any) -> dict[str, Any]:
     """What a function returned, as maps by name: a map, a tuple of left and right maps, or a dict of maps."""
     if isinstance(returned, tuple):
@@ -103,16 +138,19 @@ def main() -> None:
         send(outgoing, {"error": f"{type(problem).__name__}: {problem}"}, {})
         return
     send(outgoing, {"ready": True}, {})
+    synchronize, facts = hooks_of(function)
     while True:
         try:
             message, images = receive(incoming)
         except EOFError:
             return
         try:
+            synchronize()
             wall, processor = time.perf_counter(), time.process_time()
             returned = function(images["left"], images["right"], message["ndisp"], **message["parameters"])
             maps = as_maps(returned)
-            taken = {"seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - processor}
+            synchronize()
+            taken = {"seconds": time.perf_counter() - wall, "cpu_seconds": time.process_time() - processor, **facts()}
         except Exception as problem:
             send(outgoing, {"error": f"{type(problem).__name__}: {problem}"}, {})
             continue

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.display import Displayed
-from stereogauge.kernels.cost_summary import CostSummary
 from stereogauge.model import DisparityMap, Image
+
+if TYPE_CHECKING:
+    from stereogauge.kernels.cost_summary import CostSummary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +23,8 @@ class MatcherEvidence:
 
     `costs` is the aggregated volume (H, W, ndisp), low = good; `winners` the whole disparities that won in it;
     `summary` what confidence measures need of the costs, for matchers that do not keep them, with the ς, T and ramp
-    it was made with; `right_minimum` the right winners' costs; `threads` how many threads it used.
+    it was made with; `right_minimum` the right winners' costs; `threads` how many threads it used;
+    `device` what it ran on where that was not the processor; `weights` the number of its learned parameters.
     `confidence` is the matcher's own confidence map; `confidence_better` says which of its values are better.
     """
 
@@ -37,6 +40,8 @@ class MatcherEvidence:
     confidence_better: Literal["higher", "lower"] = "higher"
     peak_memory: int | None = None
     threads: int | None = None
+    device: str = ""
+    weights: int | None = None
 
 
 @dataclass(frozen=True)
@@ -93,15 +98,20 @@ class MatchResult(MatcherEvidence, Displayed):
 
     @property
     def facts(self) -> dict[str, float | str]:
-        """Run time, and what it depends on: image size, number of disparities, threads and processor."""
+        """Run time, and what it depends on: image size, number of disparities, threads and device; millions of weights.
+
+        A run on a device of its own states that instead of the processor.
+        """
         height, width = self.disparity.shape
         found: dict[str, float | str] = {
             "seconds": self.seconds,
             "width": width,
             "height": height,
             "ndisp": self.ndisp,
-            "processor": self.processor,
+            "processor": self.device or self.processor,
         }
+        if self.weights is not None:
+            found["weights"] = self.weights / 1e6
         if math.isfinite(self.cpu_seconds):
             found["cpu_seconds"] = self.cpu_seconds
         if self.threads is not None:

@@ -8,7 +8,6 @@ import inspect
 import platform
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from string import Formatter
 from types import MappingProxyType
@@ -28,7 +27,7 @@ from stereogauge.matching.postprocess import POST_PARAMETERS, PostProcessing
 from stereogauge.matching.python_worker import python_matcher
 from stereogauge.matching.python_worker_main import as_maps
 from stereogauge.matching.result import MatcherEvidence, MatcherOutput, MatchResult, output_of_maps
-from stereogauge.model import DisparityMap, ImageSource, as_disparity
+from stereogauge.model import ImageSource, as_disparity
 
 TARGETED: Mapping[str, Callable[[str], Matcher]] = MappingProxyType({"onnx": onnx_matcher, "py": python_matcher})
 OUTSIDE = ("cmd:", "onnx:", "py:")
@@ -40,7 +39,7 @@ def parse_matcher(text: str) -> tuple[Matcher, dict[str, str]]:
     {right} {out} {ndisp}`, `onnx:model.onnx`, `py:module:function`, or a TOML file with a line `matcher = "…"`, as
     tuning writes it. Parameters follow a model or a function too: `onnx:model.onnx:threads=2`.
     """
-    identifier, _, rest = stated_matcher(text).text.strip().partition(":")
+    identifier, _, rest = stated_matcher(text)[0].strip().partition(":")
     if identifier == "cmd":
         return command_matcher(rest), {}
     if identifier in TARGETED:
@@ -66,24 +65,16 @@ def target_and_parameters(text: str) -> tuple[str, str]:
     return (target, parameters) if colon and "=" in parameters else (text.strip(), "")
 
 
-@dataclass(frozen=True)
-class StatedMatcher:
-    """A matcher's text, and the name that its file gives to it; "" where there is none."""
-
-    text: str
-    name: str = ""
-
-
-def stated_matcher(text: str) -> StatedMatcher:
-    """What a TOML file states, or the text itself where it names no such file."""
+def stated_matcher(text: str) -> tuple[str, str]:
+    """The matcher's text and name that a TOML file states, or the text itself, without a name, where it is no file."""
     if text.startswith(OUTSIDE) or not text.strip().endswith(".toml"):
-        return StatedMatcher(text)
+        return text, ""
     path = Path(text.strip())
     content = read_toml(path, "a matcher's parameters")
     stated = content.get("matcher")
     if not isinstance(stated, str) or stated.endswith(".toml"):
         raise FileError(f'{path} needs a line matcher = "opencv-sgbm:block=5", as `stereogauge tune` writes it.')
-    return StatedMatcher(stated, str(content.get("name", "")))
+    return stated, str(content.get("name", ""))
 
 
 def parse_parameters(text: str, matcher: str) -> dict[str, str]:
@@ -179,7 +170,8 @@ class PreparedMatch:
         matched = time.perf_counter()
         output = _as_output(returned, declared.id, self.greys[0].shape)
         raw = as_disparity(output.disparity, f"disparity map of {declared.id}")
-        disparity, right_disparity, classes = post.apply(raw, output.right_disparity, self.ndisp, declared.id)
+        other = output.right_disparity
+        disparity, right_disparity, classes = post.apply(raw, other, self.ndisp, declared.id)
         seconds = time.perf_counter() - matched + (matched - wall if output.seconds is None else output.seconds)
         cpu_seconds = time.process_time() - processor if output.cpu_seconds is None else output.cpu_seconds
         return MatchResult(
@@ -193,7 +185,7 @@ class PreparedMatch:
             seconds=seconds,
             cpu_seconds=cpu_seconds,
             right_disparity=right_disparity,
-            right_raw=_optional_map(output.right_disparity, declared.id),
+            right_raw=None if other is None else as_disparity(other, f"right disparity map of {declared.id}"),
             classes=classes,
             processor=processor_name(),
             **{field.name: getattr(output, field.name) for field in dataclasses.fields(MatcherEvidence)},
@@ -295,7 +287,3 @@ def _plain_map(values: NDArray[Any], name: str, shape: tuple[int, ...]) -> NDArr
     if values.squeeze().shape != shape:
         raise MatcherError(f"Matcher {name} returned a map of shape {values.shape}; the images have shape {shape}.")
     return values.reshape(shape)
-
-
-def _optional_map(values: NDArray[Any] | None, name: str) -> DisparityMap | None:
-    return None if values is None else as_disparity(values, f"right disparity map of {name}")

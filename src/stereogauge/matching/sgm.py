@@ -3,37 +3,35 @@
 H. Hirschmüller, "Stereo processing by semiglobal matching and mutual information", IEEE TPAMI 30(2), 2008; the census
 cost as in R. Haeusler, R. Klette, "Analysis of KITTI data for stereo analysis with stereo confidence measures", ECCV
 workshops 2012.
+
+Costs are aggregated along paths: the whole volume when it fits into memory, block by block when it does not. Two
+opposite sweeps meet in the middle, so that two threads can share the work: each sweep first goes over its own half of
+the rows, then completes the other half, where it finds the winners. With a volume, the first half of a sweep is written
+into it. Without, a sweep leaves its state behind at every block boundary, and the block is recomputed from there when
+the other sweep arrives. Both ways give the same sums, bit for bit.
 """
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError
-from stereogauge.kernels.cost_summary import CostSummary, Scales, summary_rows
-from stereogauge.kernels.sgm import BITS_PER_BYTE, PARABOLA, V_FIT, WHOLE, Pair, View, census_rows
+from stereogauge.kernels import sgm as kernel
+from stereogauge.kernels.cost_summary import CostSummary, RowSummary, Scales
+from stereogauge.kernels.library import aligned
+from stereogauge.kernels.sgm import Pair, View
 from stereogauge.kernels.threads import in_threads
 from stereogauge.matching.declaration import Matcher, MatcherParameter, untuned
 from stereogauge.matching.images import eight_bit
 from stereogauge.matching.result import MatcherOutput
-from stereogauge.matching.sgm_aggregation import (
-    SWEEPS,
-    AggregationPlan,
-    Decision,
-    Inspector,
-    Rows,
-    Sums,
-    aggregate,
-    new_sums,
-    padded_disparities,
-    streaming_block,
-)
 
 WINDOWS = {"5x5": (5, 5), "7x7": (7, 7), "9x7": (9, 7)}
 
@@ -52,7 +50,7 @@ def window_bits(window: str) -> int:
 
 def code_bytes(window: str) -> int:
     """The number of bytes that hold the comparisons of a window."""
-    return -(-window_bits(window) // BITS_PER_BYTE)
+    return -(-window_bits(window) // kernel.BITS_PER_BYTE)
 
 
 def census(
@@ -76,7 +74,7 @@ def census(
     codes[:, :, width:] = 0
     stride = padded.shape[1]
     places = _neighbours(window, stride, mirrored=mirrored)
-    census_rows(padded.reshape(-1), stride, radius_y * stride + radius_x, places, codes, width)
+    kernel.census_rows(padded.reshape(-1), stride, radius_y * stride + radius_x, places, codes, width)
     return codes
 
 
@@ -91,54 +89,178 @@ def _neighbours(window: str, stride: int, *, mirrored: bool) -> NDArray[np.int64
     centre = radius_y * stride + radius_x
     places = [y * stride + x for y in range(2 * radius_y + 1) for x in columns]
     places.remove(centre)
-    missing = -len(places) % BITS_PER_BYTE
-    last = len(places) - len(places) % BITS_PER_BYTE
+    missing = -len(places) % kernel.BITS_PER_BYTE
+    last = len(places) - len(places) % kernel.BITS_PER_BYTE
     places[last:last] = [centre] * missing
-    return np.array(places, np.int64).reshape(-1, BITS_PER_BYTE)
+    return np.array(places, np.int64).reshape(-1, kernel.BITS_PER_BYTE)
+
+
+CACHE_BYTES = 2**20
+SWEEPS = {8: (4, 4), 5: (4, 1), 4: (2, 2)}
+"""Numbers of paths of the downward and the upward sweep."""
+
+Sums: TypeAlias = NDArray[np.uint16]
+Rows: TypeAlias = tuple[int, int]
+Inspector: TypeAlias = Callable[[Sums], Callable[[int, int, int], None]]
+"""inspector(sums)(start, stop, first_row): those image rows of `sums`, which begin with `first_row`, are complete."""
+
+
+class Decision(NamedTuple):
+    """How winners are refined and where they go; `right` is None where only the left view is requested.
+
+    `keep` says whether the sums are read again after the winners have been found.
+    """
+
+    method: int
+    left: View
+    right: View | None
+    keep: bool
+
+
+def padded_disparities(ndisp: int) -> int:
+    """The number of disparities in the volume: a multiple of the vector length."""
+    return -(-ndisp // kernel.LANES) * kernel.LANES
+
+
+def new_sums(rows: int, width: int, ndisp: int) -> Sums:
+    """Memory for sums (rows, width, padded disparities) with arbitrary content."""
+    padded = padded_disparities(ndisp)
+    return aligned(rows * width * padded, np.uint16).reshape(rows, width, padded)
+
+
+@dataclass(frozen=True)
+class AggregationPlan:
+    """How a pair is aggregated, and the bytes that takes: `block` rows at a time, or the whole height."""
+
+    height: int
+    width: int
+    ndisp: int
+    block: int
+    threads: int
+    item_size: int
+    code_bytes: int
+    paths: int
+
+    @property
+    def streaming(self) -> bool:
+        """Whether the volume is never held whole."""
+        return self.block < self.height
+
+    @property
+    def bytes(self) -> int:
+        """What the volume or its blocks, the path states and the census codes take together."""
+        padded = padded_disparities(self.ndisp)
+        vertical = max(SWEEPS[self.paths]) - 1
+        state = (vertical * self.width + 1) * padded * self.item_size
+        codes = self.code_bytes * self.height * (2 * self.width + padded)
+        row = 2 * self.width * padded
+        if not self.streaming:
+            return self.height * row + 2 * (state + row) + codes
+        buffers = min(self.threads, 2) * self.block * row
+        return buffers + 2 * row + (math.ceil(self.height / self.block) + 3) * state + codes
+
+
+def streaming_block(height: int) -> int:
+    """The number of rows that makes buffers and saved states together smallest."""
+    return min(height, max(4, round(math.sqrt(1.5 * height))))
+
+
+class Direction:
+    """One sweep and the costs of its paths."""
+
+    def __init__(self, pair: Pair, paths: int, downward: bool, decision: Decision) -> None:
+        self.pair = pair
+        self.downward = downward
+        self.decision = decision
+        self.paths = kernel.Paths.new(pair, paths)
+        self.row = kernel.Row.new(pair, decision.keep)
+
+    def over(self, sums: Sums, paths: kernel.Paths | None = None, row: kernel.Row | None = None) -> kernel.Sweep:
+        """The sweep whose sums go into this memory, with its own paths and row or with others."""
+        method, left, right, _ = self.decision
+        return kernel.Sweep(self.pair, paths or self.paths, row or self.row, sums, self.downward, method, left, right)
+
+    def in_order(self, pieces: Sequence[Rows]) -> Sequence[Rows]:
+        """Pieces of the image in the order in which this sweep meets them."""
+        return pieces if self.downward else pieces[::-1]
+
+    def leave_states(self, blocks: Sequence[Rows]) -> list[kernel.Paths]:
+        """Sweep over blocks without their sums; the paths before each of them."""
+        sweep = self.over(new_sums(0, self.pair.guide.shape[1], self.pair.ndisp))
+        saved = []
+        for rows in self.in_order(blocks):
+            saved.append(self.paths.copy())
+            if len(self.paths.others):
+                sweep.run(rows, kernel.FORGET)
+        return saved
+
+
+def aggregate(
+    pair: Pair,
+    plan: AggregationPlan,
+    volume: Sums | None,
+    decision: Decision,
+    inspector: Inspector | None,
+) -> None:
+    """Find the winners of a pair; with a `volume`, fill it with the sums.
+
+    An inspector of each thread sees the sums of every row while they are in the processor's cache.
+    """
+    height = plan.height
+    middle = (height + 1) // 2
+    halves = (_pieces((0, middle), plan.block), _pieces((middle, height), plan.block))
+    down, up = (
+        Direction(pair, paths, downward, decision)
+        for paths, downward in zip(SWEEPS[plan.paths], (True, False), strict=True)
+    )
+
+    def begin(own: Direction, blocks: Sequence[Rows]) -> list[kernel.Paths]:
+        if volume is None:
+            return own.leave_states(blocks)
+        sweep = own.over(volume)
+        for rows in own.in_order(blocks):
+            sweep.run(rows, kernel.WRITE)
+        return []
+
+    def complete(own: Direction, other: Direction, blocks: Sequence[Rows], saved: list[kernel.Paths]) -> None:
+        buffer = new_sums(plan.block, plan.width, plan.ndisp) if volume is None else volume
+        row = kernel.Row.new(pair, keep=True)
+        sweep, inspect = own.over(buffer), inspector(buffer) if inspector else None
+        for rows in own.in_order(blocks):
+            first_row = rows[0] if volume is None else 0
+            if volume is None:
+                other.over(buffer, saved.pop(), row).run(rows, kernel.WRITE, first_row)
+            for piece in own.in_order(_pieces(rows, _cached_rows(plan) if inspect else plan.height)):
+                sweep.run(piece, kernel.DECIDE if decision.right is None else kernel.DECIDE_BOTH, first_row)
+                if inspect:
+                    inspect(*piece, first_row)
+
+    beginnings = (lambda: begin(down, halves[0]), lambda: begin(up, halves[1]))
+    left_by_down, left_by_up = in_threads(beginnings, plan.threads)
+    endings = (
+        lambda: complete(up, down, halves[0], left_by_down),
+        lambda: complete(down, up, halves[1], left_by_up),
+    )
+    in_threads(endings, plan.threads)
+
+
+def _pieces(rows: Rows, size: int) -> list[Rows]:
+    return [(start, min(rows[1], start + size)) for start in range(*rows, size)]
+
+
+def _cached_rows(plan: AggregationPlan) -> int:
+    """The number of rows whose sums fit into a processor's own cache."""
+    return max(1, CACHE_BYTES // (2 * plan.width * padded_disparities(plan.ndisp)))
 
 
 GIBIBYTE = 2**30
 LARGEST_PENALTY = 8000
-REFINEMENTS = {"none": WHOLE, "parabola": PARABOLA, "v-fit": V_FIT}
-PARAMETERS = (
-    MatcherParameter("window", "choice", "7x7", "census window, width x height", choices=tuple(WINDOWS)),
-    MatcherParameter("paths", "choice", 8, "number of aggregation paths", choices=tuple(SWEEPS)),
-    MatcherParameter("p1", "int", 20, "penalty P1 for a disparity step of 1", low=0, high=LARGEST_PENALTY, step=1),
-    MatcherParameter(
-        "p2",
-        "int",
-        100,
-        "penalty P2 for larger steps",
-        low=1,
-        high=LARGEST_PENALTY,
-        step=1,
-        above="p1",
-        logarithmic=True,
-    ),
-    MatcherParameter("adapt", "bool", False, "divide P2 by the grey-value step along the path, not below P1 + 1"),
-    MatcherParameter("subpixel", "choice", "parabola", "refinement of the winner", choices=tuple(REFINEMENTS)),
-    untuned(
-        "right_view",
-        "choice",
-        "second-run",
-        "right map by a right-referenced run, by a diagonal search in the left costs, or not at all",
-        choices=("second-run", "diagonal", "none"),
-    ),
-    untuned(
-        "keep",
-        "choice",
-        "auto",
-        "what to keep of the costs: all, what confidence measures need of them, nothing; auto: all if they fit",
-        choices=("auto", "costs", "summary", "nothing"),
-    ),
-    untuned("memory_limit", "float", 4.0, "GiB for volume and path states; streams above it", low=0.01, high=4096),
-    untuned("threads", "int", 0, "threads, 0 = as many as there are processors", low=0, high=1024),
-)
+REFINEMENTS = {"none": kernel.WHOLE, "parabola": kernel.PARABOLA, "v-fit": kernel.V_FIT}
 
 
 @dataclass(frozen=True)
-class Settings:
-    """The declared parameters, as one value."""
+class SgmSettings:
+    """The parameters with their defaults, as one value."""
 
     window: str = "7x7"
     paths: int = 8
@@ -160,6 +282,55 @@ class Settings:
     def thread_count(self) -> int:
         """Threads to use."""
         return self.threads or os.cpu_count() or 1
+
+
+PARAMETERS = (
+    MatcherParameter("window", "choice", SgmSettings.window, "census window, width x height", choices=tuple(WINDOWS)),
+    MatcherParameter("paths", "choice", SgmSettings.paths, "number of aggregation paths", choices=tuple(SWEEPS)),
+    MatcherParameter(
+        "p1", "int", SgmSettings.p1, "penalty P1 for a disparity step of 1", low=0, high=LARGEST_PENALTY, step=1
+    ),
+    MatcherParameter(
+        "p2",
+        "int",
+        SgmSettings.p2,
+        "penalty P2 for larger steps",
+        low=1,
+        high=LARGEST_PENALTY,
+        step=1,
+        above="p1",
+        logarithmic=True,
+    ),
+    MatcherParameter(
+        "adapt", "bool", SgmSettings.adapt, "divide P2 by the grey-value step along the path, not below P1 + 1"
+    ),
+    MatcherParameter(
+        "subpixel", "choice", SgmSettings.subpixel, "refinement of the winner", choices=tuple(REFINEMENTS)
+    ),
+    untuned(
+        "right_view",
+        "choice",
+        SgmSettings.right_view,
+        "right map by a right-referenced run, by a diagonal search in the left costs, or not at all",
+        choices=("second-run", "diagonal", "none"),
+    ),
+    untuned(
+        "keep",
+        "choice",
+        SgmSettings.keep,
+        "what to keep of the costs: all, what confidence measures need of them, nothing; auto: all if they fit",
+        choices=("auto", "costs", "summary", "nothing"),
+    ),
+    untuned(
+        "memory_limit",
+        "float",
+        SgmSettings.memory_limit,
+        "GiB for volume and path states; streams above it",
+        low=0.01,
+        high=4096,
+    ),
+    untuned("threads", "int", SgmSettings.threads, "threads, 0 = as many as there are processors", low=0, high=1024),
+)
 
 
 class Workspace:
@@ -186,14 +357,16 @@ class Workspace:
 def semi_global_matching(
     left: NDArray[Any], right: NDArray[Any], ndisp: int, *, workspace: Workspace | None = None, **parameters: Any
 ) -> MatcherOutput:
-    """A(x, d) = Σ over paths of L_r(x, d), with L_r(p, d) = C(p, d) + min(L_r(p−r, d), L_r(p−r, d±1) + P1, min
+    """Semi-global matching of census costs: the costs along paths from several directions are added, the least wins.
+
+    A(x, d) = Σ over paths of L_r(x, d), with L_r(p, d) = C(p, d) + min(L_r(p−r, d), L_r(p−r, d±1) + P1, min
     L_r(p−r) + P2) − min L_r(p−r).
 
     C is the Hamming distance of census codes; a disparity that leaves the right image costs as much as codes that
     differ in every bit. The winner is the smallest A, the smaller disparity among equals; sub-pixel by a parabola (or
     V) through three costs. The map is dense. 5 paths: along the row in both directions and the three from above.
     """
-    settings = Settings(**parameters)
+    settings = SgmSettings(**parameters)
     height, width = left.shape
     plan = _plan(height, width, ndisp, settings)
     keep = settings.keep if settings.keep != "auto" else ("summary" if plan.streaming else "costs")
@@ -231,7 +404,7 @@ class Found:
 class Run:
     """Aggregation and winner search for one plan; the volume is allocated once and reused by the second view."""
 
-    def __init__(self, plan: AggregationPlan, settings: Settings, workspace: Workspace) -> None:
+    def __init__(self, plan: AggregationPlan, settings: SgmSettings, workspace: Workspace) -> None:
         self.plan = plan
         self.settings = settings
         self.workspace = workspace
@@ -256,15 +429,11 @@ class Run:
             return None
         settings, ndisp = self.settings, self.plan.ndisp
         scales = Scales.of(settings.p2, settings.p2, settings.paths * settings.p2)
-
-        def inspect(sums: Sums, first_row: int, rows: Rows) -> None:
-            flat, padded = sums.reshape(-1), sums.shape[2]
-            summary_rows(flat, first_row, padded, ndisp, found.left.winners, scales, summary, *rows)
-
-        return inspect
+        winners = found.left.winners
+        return lambda sums: RowSummary(sums.reshape(-1), sums.shape[2], ndisp, winners, scales, summary).fill
 
 
-def prepare(left: NDArray[Any], right: NDArray[Any], ndisp: int, settings: Settings, workspace: Workspace) -> Pair:
+def prepare(left: NDArray[Any], right: NDArray[Any], ndisp: int, settings: SgmSettings, workspace: Workspace) -> Pair:
     """Census codes and penalties in the form that the sweeps read."""
     height, width = left.shape
     dtype = settings.path_type
@@ -293,7 +462,7 @@ def prepare(left: NDArray[Any], right: NDArray[Any], ndisp: int, settings: Setti
     )
 
 
-def _plan(height: int, width: int, ndisp: int, settings: Settings) -> AggregationPlan:
+def _plan(height: int, width: int, ndisp: int, settings: SgmSettings) -> AggregationPlan:
     item_size = np.dtype(settings.path_type).itemsize
     codes = code_bytes(settings.window)
 
@@ -317,15 +486,11 @@ def _plan(height: int, width: int, ndisp: int, settings: Settings) -> Aggregatio
     )
 
 
-def _memory(height: int, width: int, ndisp: int, **parameters: Any) -> int:
-    return _plan(height, width, ndisp, Settings(**parameters)).bytes
-
-
 SGM = Matcher(
     id="sgm",
     name="Census SGM",
     source="Hirschmüller 2008; census cost and penalties of Haeusler, Klette 2012",
     function=semi_global_matching,
     parameters=PARAMETERS,
-    memory=_memory,
+    memory=lambda height, width, ndisp, **parameters: _plan(height, width, ndisp, SgmSettings(**parameters)).bytes,
 )

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,21 +16,22 @@ from stereogauge.confidence_measures.calibration import (
     calibrate_probability,
     calibrate_sigma,
 )
-from stereogauge.confidence_measures.error_curves import AnyCurve, sparsify_by
-from stereogauge.confidence_measures.sparsification import LOWER_LIMIT, ErrorKind, Rule, SparsificationCurve, sparsify
+from stereogauge.confidence_measures.sparsification import MAGNITUDES, ErrorKind, Rule, sparsify_by
 from stereogauge.errors import NotApplicable
 from stereogauge.metrics.costs import Costs, emptiness
 from stereogauge.metrics.declaration import Direction, MapMetric, Missing, Parameter, Statistic
+from stereogauge.metrics.depth import DISTANCE
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
 
 NEEDS = frozenset({"gt", "confidence"})
 THRESHOLD = Parameter("threshold", unit="px", description="error above which a pixel is bad", low=0.0)
 LEVEL = Parameter("level", unit="%", description="probability of the interval", low=0.0, high=100.0)
-DISTANCE = (
-    Parameter("tolerance", unit="m", description="largest depth error that is good", low=0.0, high=1e6),
-    Parameter("limit", unit="px", description="disparity error that is always good", low=0.0, default=LOWER_LIMIT),
-)
+PARAMETERS: Mapping[Rule, tuple[tuple[Parameter, ...], tuple[str, ...]]] = {
+    "bad": ((THRESHOLD,), ("@3",)),
+    "bad-z": (DISTANCE, ("@1", "@1,3")),
+}
+"""Of the rules that have any: the parameters, and examples of their numbers."""
 HU = "Hu, Mordohai 2012; Haeusler, Klette 2012"
 ILG = "Ilg et al. 2018; Poggi et al. 2020"
 KULESHOV = "Kuleshov, Fenner & Ermon 2018"
@@ -79,28 +80,30 @@ def _errors(m: Measurement, kind: ErrorKind) -> Costs:
     return kind.bad(m.estimate, m.gt, m.scene.calibration).astype(np.float64)
 
 
-def _sparsification(
+def _of_curve(
     identifier: str,
     name: str,
     formula: str,
     meaning: str,
-    read: Callable[[SparsificationCurve], float],
+    read: Callable[[Any], float],
     direction: Direction = "lower",
-    least: float = 0.0,
+    rule: Rule = "bad",
     missing: Missing = "left out",
 ) -> MapMetric:
-    """A metric of the curve of bad pixels; all of one region, threshold and reading of missing estimates share it."""
+    """A metric of a sparsification curve; all of one region, error and reading of missing estimates share the curve."""
     counting = missing == "counted"
 
-    def area(m: Measurement, region: str, threshold: float) -> Statistic:
+    def area(m: Measurement, region: str, *arguments: float) -> Statistic:
         counted = counting and m.protocol.invalid != "exclude"
         size, lost = _sizes(m, region)
         if size == (0 if counted else lost):
             return Statistic.empty(emptiness(region, size), lost)
+        kind = ErrorKind(rule, *arguments)
         as_: MissingPixels = "bad" if counted else "excluded"
+        maps = (m.confidence, m.estimate, m.gt, m.mask(region))
         curve = m.once(
-            f"sparsification {region} {threshold!r} {as_}",
-            lambda: sparsify(m.confidence, m.estimate, m.gt, threshold, m.mask(region), missing=as_),
+            f"sparsification {region} {kind!r} {as_}",
+            lambda: sparsify_by(kind, *maps, calibration=m.scene.calibration, missing=as_),
         )
         value = read(curve)
         if np.isnan(value):
@@ -108,26 +111,28 @@ def _sparsification(
         return Statistic.of_value(value, curve.pixels, lost)
 
     area.__doc__ = meaning
+    largest = np.inf if rule in MAGNITUDES else 1.0
+    parameters, examples = PARAMETERS.get(rule, ((), ("",)))
     return MapMetric(
         id=identifier,
         name=name,
         formula=formula,
-        unit="",
-        source=HU,
+        unit="px" if rule in MAGNITUDES else "",
+        source=HU if rule == "bad" else ILG,
         missing=missing,
         direction=direction,
-        range=(least, 1.0),
-        parameters=(THRESHOLD,),
-        needs=NEEDS,
-        costs=_costs("bad", "bad" if counting else "excluded"),
+        range=(-largest if identifier.startswith("aurg") else 0.0, largest),
+        parameters=parameters,
+        needs=NEEDS | {"calibration"} if rule == "bad-z" else NEEDS,
+        costs=_costs(rule, "bad" if counting else "excluded"),
         picture=_picture,
-        examples=(f"{identifier}@3",),
-        version=2 if counting else 3,
+        examples=tuple(f"{identifier}{numbers}" for numbers in examples),
+        version=2 if counting else 3 if parameters else 1,
         function=area,
     )
 
 
-auc = _sparsification(
+auc = _of_curve(
     "sparsification-auc",
     "Area under the sparsification curve",
     r"\int_0^1 \frac{\mathrm{bad}(\varphi)}{\varphi N} \, d\varphi",
@@ -136,7 +141,7 @@ auc = _sparsification(
     lambda curve: curve.auc,
     missing="counted",
 )
-ause = _sparsification(
+ause = _of_curve(
     "ause",
     "Area above the oracle",
     r"\mathrm{AUC} - \mathrm{AUC}_{\mathrm{oracle}}",
@@ -144,7 +149,7 @@ ause = _sparsification(
     "estimated pixels, since a confidence predicts the error of an estimate.",
     lambda curve: curve.ause,
 )
-aurg = _sparsification(
+aurg = _of_curve(
     "aurg",
     "Area below random",
     r"\mathrm{AUC}_{\mathrm{random}} - \mathrm{AUC}",
@@ -152,9 +157,8 @@ aurg = _sparsification(
     "estimated pixels.",
     lambda curve: curve.aurg,
     "higher",
-    -1.0,
 )
-roc = _sparsification(
+roc = _of_curve(
     "confidence-roc",
     "ROC area of the confidence",
     r"P(\Gamma_{\mathrm{bad}} > \Gamma_{\mathrm{good}})",
@@ -165,56 +169,24 @@ roc = _sparsification(
 )
 
 
-AREAS: dict[str, tuple[str, Callable[[AnyCurve], float], Direction]] = {
-    "ause": ("Area above the oracle", lambda curve: curve.ause, "lower"),
-    "aurg": ("Area below random", lambda curve: curve.aurg, "higher"),
-}
-
-
-def _by_error(
-    area: str, suffix: str, rule: Rule, words: str, unit: str, parameters: tuple[Parameter, ...]
-) -> MapMetric:
-    """`ause-mae` and its like: an area of the curve of another error than bad pixels."""
-    name, read, direction = AREAS[area]
-
-    def of_curve(m: Measurement, region: str, *arguments: float) -> Statistic:
-        size, missing = _sizes(m, region)
-        if size == missing:
-            return Statistic.empty(emptiness(region, size), missing)
-        kind = ErrorKind(rule, *arguments)
-        maps = (m.confidence, m.estimate, m.gt, m.mask(region))
-        curve = m.once(
-            f"sparsification {region} {kind}",
-            lambda: sparsify_by(kind, *maps, calibration=m.scene.calibration, missing="excluded"),
-        )
-        return Statistic.of_value(read(curve), curve.pixels, missing)
-
-    of_curve.__doc__ = f"{name} when the curve follows {words}. Over the estimated pixels."
-    return MapMetric(
-        id=f"{area}-{suffix}",
-        name=f"{name}, {words}",
-        formula=r"\int_0^1 \mathrm{error}(\varphi)\,d\varphi - \mathrm{AUC}_{\mathrm{oracle}}"
-        if area == "ause"
-        else r"\mathrm{error}(1) - \int_0^1 \mathrm{error}(\varphi)\,d\varphi",
-        unit=unit,
-        source=ILG,
-        missing="left out",
-        direction=direction,
-        range=(0.0 if area == "ause" else -np.inf if unit else -1.0, np.inf if unit else 1.0),
-        parameters=parameters,
-        needs=NEEDS | {"calibration"} if rule == "bad-z" else NEEDS,
-        costs=_costs(rule, "excluded"),
-        picture=_picture,
-        examples=(f"{area}-{suffix}@1", f"{area}-{suffix}@1,3") if parameters else (f"{area}-{suffix}",),
-        function=of_curve,
-        version=2 if rule == "bad-z" else 1,
+def _by_error(rule: Rule, words: str) -> tuple[MapMetric, MapMetric]:
+    """`ause-mae`, `aurg-mae` and their like: areas of the curve of another error than bad pixels."""
+    suffix, end = rule.removeprefix("bad-"), f" when the curve follows {words}. Over the estimated pixels."
+    area = r"\int_0^1 \mathrm{error}(\varphi)\,d\varphi"
+    above = rf"{area} - \mathrm{{AUC}}_{{\mathrm{{oracle}}}}"
+    below = rf"\mathrm{{error}}(1) - {area}"
+    return (
+        _of_curve(f"ause-{suffix}", f"{ause.name}, {words}", above, f"{ause.name}{end}", lambda c: c.ause, rule=rule),
+        _of_curve(
+            f"aurg-{suffix}", f"{aurg.name}, {words}", below, f"{aurg.name}{end}", lambda c: c.aurg, "higher", rule
+        ),
     )
 
 
-ause_mae, aurg_mae = (_by_error(area, "mae", "mae", "the mean error", "px", ()) for area in AREAS)
-ause_rms, aurg_rms = (_by_error(area, "rms", "rms", "the root mean squared error", "px", ()) for area in AREAS)
-ause_d1, aurg_d1 = (_by_error(area, "d1", "d1", "the share of D1 outliers", "", ()) for area in AREAS)
-ause_z, aurg_z = (_by_error(area, "z", "bad-z", "the share of bad depths", "", DISTANCE) for area in AREAS)
+ause_mae, aurg_mae = _by_error("mae", "the mean error")
+ause_rms, aurg_rms = _by_error("rms", "the root mean squared error")
+ause_d1, aurg_d1 = _by_error("d1", "the share of D1 outliers")
+ause_z, aurg_z = _by_error("bad-z", "the share of bad depths")
 
 
 def _declared_values(m: Measurement, kind: str) -> np.ndarray:

@@ -112,9 +112,12 @@ class Quantile:
 
     share: Callable[..., float]
 
-    def of(self, values: Values, *arguments: float) -> float:
-        """The quantile of some values for the arguments of a metric."""
+    def of(self, values: Values, *arguments: float, rule: str = "linear") -> float:
+        """The quantile of some values for the arguments of a metric, by the protocol's rule for quantiles."""
         share = self.share(*arguments)
+        if rule == "floor":  # in single precision, as ETH3D's program multiplies
+            place = min(int(np.float32(values.size) * np.float32(share)), values.size - 1)
+            return float(np.partition(values, place)[place])
         return float(np.median(values) if share == 0.5 else np.quantile(values, share))
 
 

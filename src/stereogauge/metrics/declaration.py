@@ -8,19 +8,20 @@ the catalogue in the docs, table headers and the web page read nothing but decla
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Any, Literal, Protocol, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.errors import StereogaugeError, UnknownNameError
+from stereogauge.errors import StereogaugeError, UnknownNameError, unknown_name
 from stereogauge.kernels.set_scores import sum_and_count
 from stereogauge.masks.expression import interest_parts, region_id
-from stereogauge.metrics.costs import Costs, PixelCosts, Quantile, Reducer, Sums, emptiness, percent
+from stereogauge.metrics.costs import Costs, PixelCosts, Quantile, Reducer, Sums, emptiness, mean, percent
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture, costs_picture
 from stereogauge.metrics.statistics import PassRequest
@@ -54,6 +55,38 @@ FEWEST_PIXELS = 30
 FEWEST_STRUCTURES = 3
 
 
+class TruthRange(Protocol):
+    """The size of a scene, and the range of its ground truth; NaN where unknown.
+
+    Disparities are from low to high, depths from near to far.
+    """
+
+    @property
+    def size(self) -> float:
+        """The size relative to full resolution."""
+        ...
+
+    @property
+    def low(self) -> float:
+        """The smallest disparity."""
+        ...
+
+    @property
+    def span(self) -> float:
+        """The largest disparity less the smallest."""
+        ...
+
+    @property
+    def near(self) -> float:
+        """The smallest depth."""
+        ...
+
+    @property
+    def far(self) -> float:
+        """The largest depth."""
+        ...
+
+
 @dataclass(frozen=True)
 class Statistic:
     """The score of one region before it is finished.
@@ -61,13 +94,20 @@ class Statistic:
     `sum` and `count`: a metric that pools makes its value of them, and over several scenes of their totals. A metric
     that does not pool keeps its value in `sum`: see `of_value`. `missing`: how many pixels of the metric's set have no
     value because an estimate is missing; `Metric` says which of them `count` includes. `note`: why there is no value,
-    or what a reader must know.
+    or what a reader must know. `charged`: what a metric that does not pool would be if each missing pixel cost the most
+    that an estimate inside the scene's range could; None where that is not known.
     """
 
     sum: float
     count: int
     missing: int
     note: str = ""
+    charged: float | None = None
+
+    @property
+    def kept_sum(self) -> float:
+        """The sum that a score keeps: with missing pixels charged where that is known."""
+        return self.sum if self.charged is None else self.charged
 
     @classmethod
     def of_value(cls, value: float, count: int, missing: int, note: str = "") -> Statistic:
@@ -97,8 +137,10 @@ class Metric:
     parts of a scene or result ("gt", "left", "right", "calibration", "right_estimate", "confidence", "seconds", …).
     region: the only pixel set on which the metric is measured; None means any region. request: what the metric reads
     of the pass over the pixels that all metrics share, from its arguments. picture: `function(measurement, *arguments)`
-    draws the metric where the map of its costs does not say enough. version: to be raised when the same input gives
-    another number.
+    draws the metric where the map of its costs does not say enough. worst_pixel: `function(truth_range, *arguments)` is
+    the most that one pixel adds to the sum with any estimate inside the range of the scene's ground truth; by default
+    the end of `range`. keeps_charged: whether the sum of a score that does not pool is its value with every missing
+    pixel charged, as it is for a quantile. version: to be raised when the same input gives another number.
 
     A metric has a set of pixels: its region, less pixels on which the ground truth allows no value (a relative error
     where D = 0, a depth behind the cameras, a window beside unknown ground truth). A pixel of the set is missing where
@@ -129,13 +171,18 @@ class Metric:
     region: str | None = None
     request: Callable[..., PassRequest] = _nothing
     picture: Callable[..., Picture] | None = None
+    worst_pixel: Callable[..., float] | None = None
     examples: tuple[str, ...] = ()
+    keeps_charged: bool = False
     version: int = 1
     function: Callable[..., Any] = _undeclared
     counts: Counts = "pixels"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "needs", frozenset(self.needs))
+        for name, allowed in (("missing", MISSING), ("direction", get_args(Direction))):
+            if getattr(self, name) not in allowed:
+                raise unknown_name(f"{name} of the metric {self.id}", str(getattr(self, name)), allowed)
 
     def __call__(self, function: Callable[..., Any]) -> Self:
         """The declaration with its function: what the decorator does."""
@@ -202,6 +249,18 @@ class Metric:
         if self.missing == "not about pixels":
             return False
         return self.missing in ("left out", "only in the count") or not self.counts_missing(invalid)
+
+    def charge(self, scene: TruthRange, *arguments: float) -> float:
+        """What a missing pixel costs so that no estimate inside the scene's range costs more; NaN where unknown.
+
+        In the unit of the sum, or of the value for a metric that does not pool.
+        """
+        if self.worst_pixel is not None:
+            return self.worst_pixel(scene, *arguments)
+        if self.finalize not in (None, mean, percent):
+            return math.nan
+        end = self.range[0 if self.direction == "higher" else 1] / (100 if self.finalize is percent else 1)
+        return end if math.isfinite(end) else math.nan
 
     def coverage(self, count: Any, missing: Any, invalid: str) -> NDArray[np.float64]:
         """Share of the metric's own pixels that have an estimate, for numbers or arrays of them.
@@ -278,6 +337,10 @@ class PixelMetric(Metric):
     wrong: tuple[str, str] | None = None
     fused: Callable[..., Sums | None] | None = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "keeps_charged", isinstance(self.reduce, Quantile))
+
     def __call__(self, function: Callable[..., Any]) -> Self:
         """The declaration with its function."""
         if "region" in list(inspect.signature(function).parameters)[1:2]:
@@ -318,7 +381,20 @@ class PixelMetric(Metric):
     def measure(self, m: Measurement, region: str, *arguments: float) -> Statistic:
         """The statistic of one region, from the shared pass where that serves."""
         sums = None if self.fused is None else self.fused(m, region, *arguments)
-        return self.statistic(m, region, self.sums(m, region, *arguments) if sums is None else sums)
+        found = self.statistic(m, region, self.sums(m, region, *arguments) if sums is None else sums)
+        if not (isinstance(self.reduce, Quantile) and found.missing and found.count):
+            return found
+        return replace(found, charged=self._charged_quantile(self.reduce, m, region, *arguments))
+
+    def _charged_quantile(self, reduce: Quantile, m: Measurement, region: str, *arguments: float) -> float | None:
+        """The quantile if every missing pixel cost the most; it does not follow from the quantile of the others."""
+        pixels = self.pixels(m, *arguments)
+        values, _ = pixels.within(None if pixels.positions is not None and region == self.region else m.mask(region))
+        most = self.charge(m.scene.range, *arguments) * pixels.divisor / pixels.factor
+        if math.isnan(most):
+            return None
+        filled = np.where(np.isnan(values), most, values)
+        return pixels.factor * reduce.of(filled, *arguments, rule=m.protocol.errors.quantiles) / pixels.divisor
 
     def sums(self, m: Measurement, region: str, *arguments: float) -> Sums:
         """The sums of one region by definition, from the values of its pixels."""
@@ -333,13 +409,13 @@ class PixelMetric(Metric):
             note = f"{undefined} {pixels.undefined} left out" if undefined else note
         own_charge = pixels.charge is not None and self.counts_missing(m.protocol.invalid)
         counted = np.where(lost, charges, values) if own_charge and missing else values[~lost]
-        total = self._total(counted, *arguments) if counted.size else 0.0
+        total = self._total(m, counted, *arguments) if counted.size else 0.0
         charged = 0.0 if own_charge else None
         return Sums(pixels.factor * total / pixels.divisor, values.size, missing, charged, note, pixels.empty)
 
-    def _total(self, values: NDArray[Any], *arguments: float) -> float:
+    def _total(self, m: Measurement, values: NDArray[Any], *arguments: float) -> float:
         if isinstance(self.reduce, Quantile):
-            return self.reduce.of(values, *arguments)
+            return self.reduce.of(values, *arguments, rule=m.protocol.errors.quantiles)
         # Values in single precision are those of whole sets, which the kernel adds one after the other.
         return float(sum_and_count(values)[0] if values.dtype == np.float32 else values.sum())
 
@@ -364,7 +440,8 @@ class PixelMetric(Metric):
         if not isinstance(self.reduce, Quantile):
             return costs
         known = costs[~np.isnan(costs)]
-        value = self.reduce.of(known, *arguments) if known.size else math.nan
+        rule = m.protocol.errors.quantiles
+        value = self.reduce.of(known, *arguments, rule=rule) if known.size else math.nan
         return np.where(np.isnan(costs), np.nan, np.where((costs >= value) & (value > 0), costs, 0.0))
 
     def shown(self, m: Measurement, *arguments: float) -> Costs:
@@ -416,6 +493,8 @@ class MapMetric(Metric):
 
 metric = PixelMetric
 map_metric = MapMetric
+percentage = functools.partial(PixelMetric, unit="%", range=(0.0, 100.0), reduce=percent)
+"""Declares a pixel metric that is a percentage of pixels."""
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,16 @@ lie in front of the cameras; an estimated point that does not counts as missing.
 
 from __future__ import annotations
 
+import functools
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.confidence_measures.sparsification import LOWER_LIMIT, bad_depth
 from stereogauge.kernels.pixelwise import literal_depth
-from stereogauge.metrics.costs import Costs, PixelCosts, emptiness, mean, percent, plain_sum, root_mean
-from stereogauge.metrics.declaration import Parameter, Statistic, map_metric, metric
+from stereogauge.metrics.costs import Costs, PixelCosts, emptiness, mean, plain_sum, root_mean
+from stereogauge.metrics.declaration import Parameter, Statistic, map_metric, metric, percentage
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture, heat, usual_limit
 from stereogauge.metrics.statistics import PassRequest
@@ -22,12 +25,23 @@ NEEDS = ("gt", "calibration")
 EIGEN = "Eigen, Puhrsch & Fergus, NIPS 2014"
 CABEZAS = "Cabezas, Padilla & Trujillo, CIARP 2011"
 NO_DEPTH = "no pixel of region {region!r} has a true and an estimated depth"
+DISTANCE = (
+    Parameter("tolerance", unit="m", description="largest depth error that is good", low=0.0, high=1e6),
+    Parameter("limit", unit="px", description="disparity error that is always good", low=0.0, default=LOWER_LIMIT),
+)
 Depths = NDArray[np.float64]
 
 
 def _depths(m: Measurement) -> tuple[Depths, Depths]:
-    """True and estimated depth, NaN where undefined."""
-    return m.scene.calibration.depth(m.gt), m.scene.calibration.depth(m.estimate)
+    """True and estimated depth, NaN where undefined; the estimated one clipped to the protocol's range.
+
+    With a largest depth, a disparity of 0 is a point at infinity, and is clipped to it.
+    """
+    calibration, limits = m.scene.calibration, m.protocol.depth
+    truth, estimate = calibration.depth(m.gt), calibration.depth(m.estimate)
+    if limits.most is not None:
+        estimate = np.where(m.estimate + calibration.doffs == 0, np.inf, estimate)
+    return truth, np.clip(estimate, limits.least or None, limits.most) if limits.least or limits.most else estimate
 
 
 def _of_truth(values: Depths, truth: Depths) -> PixelCosts:
@@ -42,17 +56,18 @@ def _difference_picture(m: Measurement, *_: float) -> Picture:
     return heat(m, None, "depth error Z_E − Z_D", difference, "m", limit, signed=True)
 
 
-@metric(
+_depth_metric = functools.partial(
+    metric, source=EIGEN, missing="left out", needs=NEEDS, picture=_difference_picture, version=2
+)
+
+
+@_depth_metric(
     id="z-mae",
     name="Mean absolute depth error",
     formula=r"\frac{1}{|V|}\sum_V |Z_E - Z_D|",
     unit="m",
-    source=EIGEN,
-    missing="left out",
-    needs=NEEDS,
     reduce=mean,
-    picture=_difference_picture,
-    version=2,
+    worst_pixel=lambda scene: scene.far - scene.near,
 )
 def z_mae(m: Measurement) -> PixelCosts:
     """Mean size of the depth error."""
@@ -60,17 +75,13 @@ def z_mae(m: Measurement) -> PixelCosts:
     return _of_truth(np.abs(estimate - truth), truth)
 
 
-@metric(
+@_depth_metric(
     id="z-rms",
     name="Root mean squared depth error",
     formula=r"\sqrt{\tfrac{1}{|V|}\sum_V (Z_E - Z_D)^2}",
     unit="m",
-    source=EIGEN,
-    missing="left out",
-    needs=NEEDS,
     reduce=root_mean,
-    picture=_difference_picture,
-    version=2,
+    worst_pixel=lambda scene: (scene.far - scene.near) ** 2,
 )
 def z_rms(m: Measurement) -> PixelCosts:
     """Root of the mean squared depth error."""
@@ -78,17 +89,13 @@ def z_rms(m: Measurement) -> PixelCosts:
     return _of_truth((estimate - truth) ** 2, truth)
 
 
-@metric(
+@_depth_metric(
     id="z-abs-rel",
     name="Mean relative depth error",
     formula=r"\frac{1}{|V|}\sum_V |Z_E - Z_D| / Z_D",
     unit="",
-    source=EIGEN,
-    missing="left out",
-    needs=NEEDS,
     reduce=mean,
-    picture=_difference_picture,
-    version=2,
+    worst_pixel=lambda scene: (scene.far - scene.near) / scene.near,
 )
 def z_abs_rel(m: Measurement) -> PixelCosts:
     """Mean depth error relative to the true depth."""
@@ -96,17 +103,13 @@ def z_abs_rel(m: Measurement) -> PixelCosts:
     return _of_truth(np.abs(estimate - truth) / truth, truth)
 
 
-@metric(
+@_depth_metric(
     id="z-sq-rel",
     name="Mean squared relative depth error",
     formula=r"\frac{1}{|V|}\sum_V (Z_E - Z_D)^2 / Z_D",
     unit="m",
-    source=EIGEN,
-    missing="left out",
-    needs=NEEDS,
     reduce=mean,
-    picture=_difference_picture,
-    version=2,
+    worst_pixel=lambda scene: (scene.far - scene.near) ** 2 / scene.near,
 )
 def z_sq_rel(m: Measurement) -> PixelCosts:
     """Mean squared depth error over the true depth."""
@@ -114,17 +117,13 @@ def z_sq_rel(m: Measurement) -> PixelCosts:
     return _of_truth((estimate - truth) ** 2 / truth, truth)
 
 
-@metric(
+@_depth_metric(
     id="z-log-rms",
     name="Root mean squared log depth error",
     formula=r"\sqrt{\tfrac{1}{|V|}\sum_V (\ln Z_E - \ln Z_D)^2}",
     unit="",
-    source=EIGEN,
-    missing="left out",
-    needs=NEEDS,
     reduce=root_mean,
-    picture=_difference_picture,
-    version=2,
+    worst_pixel=lambda scene: math.log(scene.far / scene.near) ** 2,
 )
 def z_log_rms(m: Measurement) -> PixelCosts:
     """Root of the mean squared difference of the depths' logarithms."""
@@ -132,22 +131,17 @@ def z_log_rms(m: Measurement) -> PixelCosts:
     return _of_truth(np.log(estimate / truth) ** 2, truth)
 
 
-@metric(
+@_depth_metric(
     id="z-delta",
     name="Depth within a ratio",
     formula=r"\frac{1}{|V|}\,|\{x \in V : \max(Z_E/Z_D, Z_D/Z_E) < t\}|",
     unit="",
     direction="higher",
     range=(0.0, 1.0),
-    source=EIGEN,
-    missing="left out",
-    needs=NEEDS,
     parameters=(Parameter("ratio", description="largest ratio of the two depths", low=1.0, high=1e3),),
     reduce=mean,
     wrong=("within a ratio of {0:g}", "off by a larger ratio"),
-    picture=_difference_picture,
     examples=("z-delta@1.25",),
-    version=2,
 )
 def z_delta(m: Measurement, ratio: float) -> PixelCosts:
     """Share of pixels whose depth is right to within a ratio."""
@@ -156,23 +150,17 @@ def z_delta(m: Measurement, ratio: float) -> PixelCosts:
     return _of_truth(np.where(np.isnan(ratios), np.nan, ratios < ratio), truth)
 
 
-@metric(
+@percentage(
     id="bad-z",
     name="Bad depth",
     formula=r"\frac{100}{|R|}\,|\{x : |Z_E - Z_D| > t \wedge |E - D| > l\}|",
-    unit="%",
-    range=(0.0, 100.0),
     source="a tolerance in physical distance with a lower limit in disparity",
     missing="counted",
     needs=NEEDS,
-    parameters=(
-        Parameter("tolerance", unit="m", description="largest depth error that is good", low=0.0, high=1e6),
-        Parameter("limit", unit="px", description="disparity error that is always good", low=0.0, default=LOWER_LIMIT),
-    ),
-    reduce=percent,
+    parameters=DISTANCE,
     wrong=("within {0:g} m or {1:g} px", "off by more than {0:g} m and {1:g} px"),
     examples=("bad-z@0.1", "bad-z@1,3"),
-    version=2,
+    version=3,
 )
 def bad_z(m: Measurement, tolerance: float, limit: float) -> PixelCosts:
     """Share of pixels whose depth is off by more than t metres and whose disparity is off by more than l px."""
@@ -225,24 +213,28 @@ def _sigma_z(m: Measurement, region: str) -> Statistic:
         return _literal(m, region)
     pixels, depth = m.pixels(region), m.statistics(region).depth(region)
     charge = m.protocol.invalid != "exclude"
-    missing = pixels.missing - depth.truth_behind_missing + depth.estimates_behind
+    # An estimate at infinity or behind the cameras is an estimate: it has no depth, and is not missing.
+    missing, behind = pixels.missing - depth.truth_behind_missing, depth.estimates_behind
     size = pixels.size - depth.truth_behind
     remarks = []
-    if missing and charge:
+    if (missing or behind) and charge:
         near, far = m.in_front(m.depth_scale[1])
         if near == far:
-            return Statistic.empty("all true disparities are equal: no range to charge missing estimates by", missing)
-        remarks.append(f"{missing} missing estimates charged the worst depth error inside the scene's range")
+            said = "all true disparities are equal: no range to charge missing estimates by"
+            return Statistic.empty(said, missing + behind)
+        charged = [(missing, "missing estimates"), (behind, "estimates at infinity or behind the cameras")]
+        counted = " and ".join(f"{number} {what}" for number, what in charged if number)
+        remarks.append(f"{counted} charged the worst depth error inside the scene's range")
     if depth.truth_behind:
         remarks.append(f"{depth.truth_behind} pixels with true points behind the cameras left out")
-    if depth.estimates_behind and not charge:
-        remarks.append(f"{depth.estimates_behind} pixels with estimates behind the cameras left out")
+    if behind and not charge:
+        remarks.append(f"{behind} pixels with estimates at infinity or behind the cameras left out")
     if parameters.metric and not m.scene.calibration.metric:
         remarks.append("no calibration: f·B = 1, so in 1/px")
-    count = size if charge else size - missing
+    count = size if charge else size - missing - behind
     if count == 0:
-        behind = depth.truth_behind or depth.estimates_behind
-        return Statistic.empty("; ".join(remarks) if behind else emptiness(region, pixels.size), missing)
+        said = "; ".join(remarks) if depth.truth_behind or behind else emptiness(region, pixels.size)
+        return Statistic.empty(said, missing + behind)
     return Statistic(depth.total, count, missing, "; ".join(remarks))
 
 

@@ -1,24 +1,28 @@
-"""How a map fails on fine structures: porous, fragmented, lost or fattened.
+"""How a map fails on fine structures: porous, fragmented, lost, thinned or fattened.
 
 M_s are the pixels of thin structures in the ground truth D, S the structures (its 8-connected components), M_a ⊆ M_s
-the pixels that the estimate E finds within the tolerance, M_n the background beside a structure and D_n the structure's
-disparity there (docs/geometry.md). A missing estimate is not found, and never helps; the policy `exclude` leaves it
-out. Beside a structure fattening is a share of the pixels V that have an estimate. Losing structures never pays: a lost
-one counts 1 in fragmentation and in the share of lost ones, costs porosity the distance to what is found, and what lies
-beside it is not covered by the fattening.
+the pixels that the estimate E finds within the tolerance τ, M_n the background beside a structure and D_n the
+structure's disparity there (docs/geometry.md). A structure is found from a share q of its pixels on (20 %). A missing
+estimate is not found; the policy `exclude` leaves it out.
+
+Losing structures never pays: a score never becomes better when found pixels of a structure are erased, or any pixels
+deleted. A lost structure counts 1 in fragmentation and in the share of lost ones; what is lost of a found one counts as
+parts of it as soon as a part could be hidden there; and what lies beside a structure counts as fattened where its row
+is not found, or where there is no estimate.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.edges import squared_distances
+from stereogauge.masks.declaration import LIGHT_FIELDS
 from stereogauge.masks.geometry.connected import components
 from stereogauge.metrics.costs import Costs, PixelCosts, mean
 from stereogauge.metrics.declaration import Statistic, map_metric, metric
@@ -47,80 +51,94 @@ NOTHING_FOUND = "no pixel of any structure is found: the image diagonal is taken
 class FoundStructures:
     """What an estimate finds of the fine structures.
 
-    verdict: FOUND, NOT_FOUND or MISSING, one value per pixel of M_s; penalty: log(1 + distance to M_a), 0 where
-    found. Per structure, `fragments` is the number of 8-connected components of M_a, `hidden` the number of 2 × 2
-    blocks of the pixel grid with a missing estimate that touches no found pixel, and `estimated` whether any pixel has
-    an estimate.
+    One value per pixel of M_s: `verdict` is FOUND, NOT_FOUND or MISSING, `penalty` log(1 + distance to M_a), 0 where
+    found, and `row_lost` 1 where the pixel's run on its row, or its structure, is not found, 0 where it is, NaN where
+    nothing of it is estimated and the policy leaves that out. One value per structure: `parts` is the number of parts
+    that it is found in, 0 where it is lost, and `estimated` whether any of its pixels has an estimate.
     """
 
     verdict: NDArray[np.uint8]
     penalty: NDArray[np.float64]
-    fragments: NDArray[np.int64]
-    hidden: NDArray[np.int64]
+    row_lost: NDArray[np.float32]
+    parts: NDArray[np.int64]
     estimated: NDArray[np.bool_]
 
 
-def _window(positions: NDArray[np.int32], width: int) -> tuple[int, int, int, int]:
-    rows, columns = np.divmod(positions, width)
-    return int(rows.min()), int(rows.max()) + 1, int(columns.min()), int(columns.max()) + 1
-
-
-def _different(labels: NDArray[np.int32], numbers: NDArray[np.integer[Any]], structures: int) -> NDArray[np.int64]:
-    """Per structure, how many different numbers its pixels have.
-
-    >>> _different(np.int32([1, 1, 1, 2]), np.int32([7, 7, 5, 7]), structures=3)
-    array([2, 1, 0])
-    """
-    step = int(numbers.max(initial=0)) + 1
-    pairs = np.unique(labels.astype(np.int64) * step + numbers)
-    return np.bincount(pairs // step, minlength=structures + 1)[1:]
-
-
-def _hidden(
-    missing: tuple[NDArray[np.int32], NDArray[np.int32]], found: Mask, labels: NDArray[np.int32], structures: int
-) -> NDArray[np.int64]:
-    """Per structure, how many 2 × 2 blocks of the grid have a missing estimate that touches no found pixel.
-
-    `missing` are rows and columns inside the window `found`, `labels` their structures. No two fragments share a block,
-    and a fragment that was removed touches no found pixel, so that fragments and hidden blocks together never become
-    fewer when estimates are removed.
-    """
-    import cv2
-
-    rows, columns = missing
-    apart = cv2.dilate(found.astype(np.uint8), np.ones((3, 3), np.uint8))[rows, columns] == 0
-    blocks = rows // 2 * found.shape[1] + columns // 2
-    return _different(labels[apart], blocks[apart], structures)
-
-
 def _found(m: Measurement) -> FoundStructures:
-    """M_a, the distances to it and its components, inside the smallest window that holds every structure."""
+    """M_a, the distances to it and its parts, inside the smallest window that holds every structure."""
     sets = m.regions.geometry
-    tolerance = m.protocol.geometry.at(m.scene.resolution).fine_tolerance
+    parameters = m.protocol.geometry
+    share, tolerance = parameters.fine_found_share, parameters.at(m.scene.resolution).fine_tolerance
     estimate, truth = (values.take(sets.fine).astype(np.float64) for values in (m.estimate, m.gt))
     verdict = np.where(np.abs(estimate - truth) <= tolerance + GUARD, FOUND, NOT_FOUND).astype(np.uint8)
     verdict[np.isnan(estimate)] = MISSING
-    structures = int(sets.fine_label.max(initial=0))
-    estimated = np.bincount(sets.fine_label[verdict != MISSING], minlength=structures + 1)[1:] > 0
     found = verdict == FOUND
+    counted = verdict != MISSING if m.protocol.invalid == "exclude" else np.ones(found.shape, np.bool_)
+    labels = sets.fine_label
+    structures = int(labels.max(initial=0))
+    sizes, estimated, hits = (
+        np.bincount(labels[chosen], minlength=structures + 1) for chosen in (counted, verdict != MISSING, found)
+    )
+    least = share * sizes - GUARD
+    rows, columns = np.divmod(sets.fine, sets.width)
+    window = np.zeros((int(np.ptp(rows)) + 1, int(np.ptp(columns)) + 1), np.bool_)
+    places = rows - rows.min(), columns - columns.min()
+    window[places] = found
     penalty = np.zeros(sets.fine.size)
     if not found.any():
         penalty[:] = math.log1p(math.hypot(sets.height, sets.width))
-        nothing = np.zeros(structures, np.int64)
-        return FoundStructures(verdict, penalty, nothing, nothing, estimated)
-    top, bottom, left, right = _window(sets.fine, sets.width)
-    rows, columns = np.divmod(sets.fine, sets.width)
-    rows, columns = rows - top, columns - left
-    window = np.zeros((bottom - top, right - left), np.bool_)
-    window[rows, columns] = found
-    labels, _ = components(window)
-    if not found.all():
-        lost = ~found
-        penalty[lost] = np.log1p(np.sqrt(squared_distances(window)[rows[lost], columns[lost]], dtype=np.float64))
-    fragments = _different(sets.fine_label[found], labels[rows, columns][found], structures)
-    missing = (verdict == MISSING) & (m.protocol.invalid != "exclude")
-    hidden = _hidden((rows[missing], columns[missing]), window, sets.fine_label[missing], structures)
-    return FoundStructures(verdict, penalty, fragments, hidden, estimated)
+    elif not found.all():
+        squared = squared_distances(window)[places][~found]
+        penalty[~found] = np.log1p(np.sqrt(squared, dtype=np.float64))
+    parts = _parts(window, places, labels, counted, least)
+    lost = hits < least
+    lost[0] = False
+    runs = np.cumsum(np.diff(sets.fine, prepend=-2) != 1, dtype=np.int64) + rows
+    row_sizes, row_hits = (np.bincount(runs[chosen], minlength=int(runs.max()) + 1) for chosen in (counted, found))
+    row_lost = np.where(lost[labels] | (row_hits < share * row_sizes - GUARD)[runs], 1.0, 0.0).astype(np.float32)
+    row_lost[(row_sizes == 0)[runs]] = np.nan
+    return FoundStructures(verdict, penalty, row_lost, np.where(lost, 0, parts)[1:], estimated[1:] > 0)
+
+
+def _parts(
+    window: Mask,
+    places: tuple[NDArray[np.int32], NDArray[np.int32]],
+    labels: NDArray[np.int32],
+    counted: Mask,
+    least: NDArray[np.floating],
+) -> NDArray[np.int64]:
+    """Per structure, how many substantial parts it is found in, with those that may be hidden in what is lost.
+
+    An 8-connected component of M_a is substantial with at least `least` pixels of its structure; smaller ones are
+    specks, and lost. A connected lost piece counts once for every `least` pixels. Erasing pixels therefore never lowers
+    the number: a substantial part that goes joins a lost piece, which then holds at least its pixels more.
+    """
+    whole, sizes, owner = _components(window, places, labels)
+    substantial = sizes[whole] >= least[owner[whole]]
+    substantial &= window[places]
+    parts = np.bincount(owner[np.unique(whole[substantial])], minlength=least.size)
+    lost = np.zeros(window.shape, np.bool_)
+    lost[places] = counted & ~substantial
+    _, sizes, owner = _components(lost, places, labels)
+    hidden = np.floor(sizes / np.maximum(least[owner], 1.0))
+    hidden[0] = 0
+    total = np.asarray(parts + np.bincount(owner, hidden, minlength=least.size), np.int64)
+    return np.maximum(total, 1)
+
+
+def _components(
+    mask: Mask, places: tuple[NDArray[np.int32], NDArray[np.int32]], labels: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """8-connected components of a mask of structure pixels: each pixel's, their sizes, and their structures.
+
+    Component 0 is what is outside the mask; its structure is 0.
+    """
+    image, number = components(mask)
+    own = image[places]
+    owner = np.zeros(number, np.int64)
+    owner[own] = labels
+    owner[0] = 0
+    return own, np.bincount(own, minlength=number), owner
 
 
 def _result(m: Measurement) -> FoundStructures:
@@ -128,29 +146,30 @@ def _result(m: Measurement) -> FoundStructures:
 
 
 def _fattened(m: Measurement) -> NDArray[np.float32]:
-    """1 where the background is nearer to the structure, 0 where not, NaN where that says nothing.
+    """1 where the background is nearer to the structure, 0 where not, NaN where the estimate is missing.
 
-    It says nothing without an estimate, and beside a structure of which nothing is found: what is lost is not fat.
+    Beside a row of a structure that is not found it is 1: nothing there shows that the structure is not fattened.
     """
     sets = m.regions.geometry
 
     def verdicts() -> NDArray[np.float32]:
         fattened = np.asarray(closer_to_beyond(m.estimate, m.gt, sets.surround, sets.extrapolated_structure))
-        found = np.concatenate([[True], _result(m).fragments > 0])
-        return np.where(found[sets.surround_label], fattened, np.float32(np.nan))
+        if sets.surround.size:
+            lost = _result(m).row_lost[np.searchsorted(sets.fine, sets.surround_rim)]
+            fattened = np.where((lost == 0) | np.isnan(fattened), fattened, lost)
+        return fattened
 
     return m.once("f-fat", verdicts)
 
 
 def _fragment_costs(found: FoundStructures) -> NDArray[np.float64]:
-    """1 − 1/k per structure, 1 where nothing is found."""
-    whole = 1 - 1 / np.maximum(found.fragments + found.hidden, 1)
-    return np.where(found.fragments == 0, 1.0, whole)
+    """1 − 1/k per structure, 1 where it is lost."""
+    return np.where(found.parts == 0, 1.0, 1 - 1 / np.maximum(found.parts, 1))
 
 
 def _lost(found: FoundStructures) -> NDArray[np.float64]:
-    """1 per structure of which nothing is found."""
-    return np.asarray(found.fragments == 0, np.float64)
+    """1 per structure that is lost."""
+    return np.asarray(found.parts == 0, np.float64)
 
 
 def _inside(m: Measurement, region: str) -> NDArray[np.bool_]:
@@ -192,18 +211,16 @@ def _empty(m: Measurement, what: str = FINE, size: int = 0) -> str:
 
 def _fragments_picture(m: Measurement) -> Picture:
     sets = m.regions.geometry
-    result = _result(m)
-    fragments, parts = (
-        (counts[sets.fine_label - 1] if sets.fine.size else np.zeros(0, np.int64))
-        for counts in (result.fragments, result.fragments + result.hidden)
-    )
-    found = result.verdict == FOUND
+    found = parts = np.zeros(0, np.int64)
+    if sets.fine.size:
+        result = _result(m)
+        found, parts = result.verdict == FOUND, result.parts[sets.fine_label - 1]
     named = [
-        (sets.fine[found & (parts >= least) & (parts < limit)], text, shade)
+        (sets.fine[(found > 0) & (parts >= least) & (parts < limit)], text, shade)
         for (least, text, shade), limit in zip(GRADES, [*(grade[0] for grade in GRADES[1:]), math.inf], strict=True)
     ]
-    named.append((sets.fine[~found & (fragments > 0)], "not found", GAP))
-    named.append((sets.fine[fragments == 0], "structure lost", LOST))
+    named.append((sets.fine[(found == 0) & (parts > 0)], "not found", GAP))
+    named.append((sets.fine[parts == 0], "structure lost", LOST))
     return layers(m, FINE_REGION, "fragments of fine structures", named)
 
 
@@ -212,7 +229,7 @@ def _fat_picture(m: Measurement) -> Picture:
     named = [
         (sets.surround, "beside structures", FAR),
         (sets.fine, "structure", NEAR),
-        (sets.surround[_fattened(m) == 1], "background taken for structure", WRONG),
+        (sets.surround[_fattened(m) == 1], "background taken for structure, or beside a lost row", WRONG),
     ]
     return layers(m, BESIDE, "fattening of fine structures", named)
 
@@ -227,7 +244,7 @@ def _fat_picture(m: Measurement) -> Picture:
     missing="counted",
     region=FINE_REGION,
     reduce=mean,
-    version=3,
+    version=4,
 )
 def f_por(m: Measurement) -> PixelCosts:
     """Mean over structure pixels of log(1 + distance in px to the nearest found one); found pixels contribute 0.
@@ -240,7 +257,7 @@ def f_por(m: Measurement) -> PixelCosts:
         return PixelCosts(np.zeros(0), positions=fine, empty=_empty(m))
     result = _result(m)
     values = np.where(result.verdict == MISSING, np.nan, result.penalty)
-    note = "" if result.fragments.any() else NOTHING_FOUND
+    note = "" if (result.verdict == FOUND).any() else NOTHING_FOUND
     return PixelCosts(values, positions=fine, charge=result.penalty, note=note, empty=NO_ESTIMATE)
 
 
@@ -257,84 +274,105 @@ def _over_structures(
     count = int(np.count_nonzero(counted))
     if not count:
         return Statistic.empty(NO_ESTIMATE if inside.any() else f"no {FINE} in region {region!r}", missing)
-    return Statistic(float(costs(result)[counted].sum()), count, missing, "" if result.fragments.any() else note)
+    return Statistic(float(costs(result)[counted].sum()), count, missing, "" if result.parts.any() else note)
 
 
-@map_metric(
-    id="f-frag",
-    name="Fragmentation of fine structures",
-    formula=r"\frac{1}{|S|}\sum_{s \in S} \begin{cases} 1 & F_s = \emptyset \\ "
-    r"1 - \frac{1}{|F_s| + |H_s|} & \text{else}\end{cases}",
+_of_structures = functools.partial(
+    map_metric,
     unit="",
     range=(0.0, 1.0),
-    heuristic_range=(0.0, 0.5),
-    source=HCI,
     missing="counted",
     counts="structures",
     region=FINE_REGION,
     pooled=mean,
-    costs=_spread(_fragment_costs),
     picture=_fragments_picture,
-    version=4,
+)
+
+
+@_of_structures(
+    id="f-frag",
+    name="Fragmentation of fine structures",
+    formula=r"\frac{1}{|S|}\sum_{s \in S} \begin{cases} 1 & |M_a \cap s| < q\,|s| \\ "
+    r"1 - \frac{1}{|F_s|} & \text{else}\end{cases}",
+    heuristic_range=(0.0, 0.5),
+    source=HCI,
+    costs=_spread(_fragment_costs),
+    version=6,
 )
 def f_frag(m: Measurement, region: str) -> Statistic:
-    """Mean over structures of 1 − 1/k, k the number of 8-connected parts that the estimate finds; count = structures.
+    """Mean over structures of 1 − 1/k, k the number of substantial parts that a structure is found in.
 
-    A structure of which nothing is found counts 1, the limit of many parts. Missing estimates can hide fragments: each
-    2 × 2 block H_s of the pixel grid with a missing estimate that touches no found pixel of the structure counts as a
-    part, so that no fragment can be removed for a better score. Missing = structures without any estimate.
+    A part is 8-connected and substantial with at least 20 % of the structure's pixels (`geometry.fine_found_share`);
+    smaller ones are specks. A connected piece that is not found, specks included, counts as a part for every 20 % that
+    it holds, since as many parts could be hidden in it: otherwise a map would become better by losing all parts but
+    one. A structure of which less than 20 % is found counts 1, the limit of many parts. Count = structures, missing =
+    structures without any estimate.
     """
     return _over_structures(m, region, _fragment_costs, ALL_LOST)
 
 
-@map_metric(
+@_of_structures(
     id="f-missing",
     name="Lost fine structures",
-    formula=r"\frac{|\{s \in S : F_s = \emptyset\}|}{|S|}",
-    unit="",
-    range=(0.0, 1.0),
+    formula=r"\frac{|\{s \in S : |M_a \cap s| < q\,|s|\}|}{|S|}",
     source=VARIANT,
-    missing="counted",
-    counts="structures",
-    region=FINE_REGION,
-    pooled=mean,
     costs=_spread(_lost),
-    picture=_fragments_picture,
-    version=3,
+    version=5,
 )
 def f_missing(m: Measurement, region: str) -> Statistic:
-    """Share (0 to 1) of structures of which no pixel is found; count = structures.
+    """Share (0 to 1) of structures of which less than 20 % of the pixels are found; count = structures.
 
-    Missing = structures without any estimate, which are lost.
+    The share is `geometry.fine_found_share`. Missing = structures without any estimate, which are lost.
     """
     return _over_structures(m, region, _lost)
 
 
-@metric(
+_share = functools.partial(metric, unit="", range=(0.0, 1.0), missing="counted", reduce=mean)
+
+
+@_share(
+    id="f-thin",
+    name="Thinning of fine structures",
+    formula=r"\frac{|\{x \in M_s : D - E > \tau\}|}{|M_s|}",
+    source=f"after {LIGHT_FIELDS}",
+    region=FINE_REGION,
+    wrong=("structure", "structure taken for background"),
+    version=2,
+)
+def f_thin(m: Measurement) -> PixelCosts:
+    """Share (0 to 1) of structure pixels that the estimate puts behind the structure by more than the tolerance.
+
+    The error has a sign: a pixel that is too near is no thinning. A missing estimate counts as lost to the background.
+    """
+    fine = m.regions.geometry.fine
+    if not fine.size:
+        return PixelCosts(np.zeros(0), positions=fine, empty=_empty(m))
+    tolerance = m.protocol.geometry.at(m.scene.resolution).fine_tolerance
+    estimate, truth = (values.take(fine).astype(np.float64) for values in (m.estimate, m.gt))
+    behind = np.where(np.isnan(estimate), np.nan, truth - estimate > tolerance + GUARD)
+    return PixelCosts(behind, positions=fine, empty=NO_ESTIMATE)
+
+
+@_share(
     id="f-fat",
     name="Fattening of fine structures",
-    formula=r"\frac{|\{x \in M_n' \cap V : |E - D| > |E - D_n|\}|}{|M_n' \cap V|}, \quad "
-    r"M_n' \subseteq M_n \text{ beside structures with } F_s \ne \emptyset",
-    unit="",
-    range=(0.0, 1.0),
+    formula=r"\frac{|\{x \in M_n : |E - D| > |E - D_n| \text{, or the row of } s \text{ beside } x "
+    r"\text{ is not found}\}|}{|M_n|}",
     heuristic_range=(0.0, 0.7),
     source=HCI,
-    missing="left out",
     region=BESIDE,
-    reduce=mean,
-    wrong=("background", "background taken for structure"),
+    wrong=("background", "background taken for structure, or beside a lost row"),
     picture=_fat_picture,
-    version=3,
+    version=6,
 )
 def f_fat(m: Measurement) -> PixelCosts:
-    """Share (0 to 1) of the estimated background left and right of fine structures that is nearer to the structure.
+    """Share (0 to 1) of the background left and right of fine structures that is nearer to the structure.
 
-    0: no gap was closed. What lies beside a structure of which nothing is found is left out like a missing estimate,
-    so that a map does not become the best by losing structures: the share that is left is the score's coverage. NaN: no
-    fine structure with visible background beside it, no estimate there, or every structure lost.
+    0: no gap was closed. Fattening is seen only beside a row of a structure that is found (at least 20 % of its pixels,
+    and of those of the structure). Beside a lost row every pixel counts as fattened, and so does a missing estimate, so
+    that a map does not become better by losing what it fattens or by deleting what is fattened. NaN: no fine structure
+    with visible background beside it.
     """
     sets = m.regions.geometry
     empty = _empty(m, f"background beside a {FINE}", sets.surround.size)
-    if sets.surround.size and sets.fine.size and not _result(m).fragments.any():
-        empty = ALL_LOST
     return PixelCosts(_fattened(m), positions=sets.surround, empty=empty)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.masks.declaration import HCI as HCI
 from stereogauge.masks.geometry.sets import Positions, Values
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import DisparityMap
 
-HCI = "Honauer, Maier-Hein & Kondermann, ICCV 2015"
 VARIANT = f"after {HCI}"
 GUARD = 1e-6
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,6 @@ from stereogauge.metrics.declaration import Statistic, map_metric, metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import Mask
 
-WINDOW = 7  # px, as in scikit-image
 K1, K2 = 0.01, 0.03
 WANG = "Wang, Bovik, Sheikh & Simoncelli, TIP 2004"
 NO_WINDOW = "no window of region {region!r} has enough known pixels"
@@ -43,6 +43,7 @@ def _squared_error(m: Measurement, region: str) -> Costs:
     range=(-math.inf, math.inf),
     source=WANG,
     missing="left out",
+    keeps_charged=True,
     costs=_squared_error,
 )
 def psnr(m: Measurement, region: str) -> Statistic:
@@ -53,47 +54,93 @@ def psnr(m: Measurement, region: str) -> Statistic:
     pixels = m.pixels(region)
     if pixels.valid == 0:
         return Statistic.empty(emptiness(region, pixels.size), pixels.missing)
-    error = pixels.squared / pixels.valid
-    value = 10 * math.log10(signal_peak(m) ** 2 / error) if error > 0 else math.inf
-    return Statistic.of_value(value, pixels.valid, pixels.missing)
+    most = pixels.missing * m.scene.range.span**2 if pixels.missing else 0.0
+    value, charged = (
+        10 * math.log10(signal_peak(m) ** 2 / error) if error > 0 else math.inf
+        for error in (pixels.squared / pixels.valid, (pixels.squared + most) / pixels.size)
+    )
+    return Statistic(value, pixels.valid, pixels.missing, charged=charged)
 
 
-def _window_sum(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    import cv2
+@dataclass(frozen=True)
+class Window:
+    """The window of SSIM: side × side px, of equal weight or, with `sigma`, of Gaussian weights that add up to 1.
 
-    total = cv2.boxFilter(values, cv2.CV_64F, (WINDOW, WINDOW), normalize=False, borderType=cv2.BORDER_CONSTANT)
-    return np.asarray(total, np.float64)
+    Moments are unbiased under equal weights, as in scikit-image, and weighted means under Gaussian ones, as Wang et al.
+    define them.
+    """
+
+    side: int
+    sigma: float | None = None
+
+    @property
+    def margin(self) -> int:
+        """How far a window reaches from its centre, px."""
+        return self.side // 2
+
+    def counts(self, known: Mask) -> NDArray[np.float64]:
+        """How many pixels of the window around each pixel are known."""
+        return np.rint(self._box(known.astype(np.float64)))
+
+    def weights(self, known: Mask) -> NDArray[np.float64]:
+        """The sum of the weights of known pixels in the window around each pixel."""
+        return self.counts(known) if self.sigma is None else self.sums(known.astype(np.float64))
+
+    def sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The weighted sum of the values in the window around each pixel."""
+        if self.sigma is None:
+            return self._box(values)
+        from scipy.ndimage import gaussian_filter
+
+        return np.asarray(gaussian_filter(values, self.sigma, mode="constant", radius=self.margin), np.float64)
+
+    def _box(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        import cv2
+
+        side = (self.side, self.side)
+        total = cv2.boxFilter(values, cv2.CV_64F, side, normalize=False, borderType=cv2.BORDER_CONSTANT)
+        return np.asarray(total, np.float64)
+
+    def usable(self, known: Mask, *, complete: bool) -> Mask:
+        """Known pixels, with their window inside the image, in which two pixels are known, or with `complete` all."""
+        enough = np.zeros(known.shape, np.bool_)
+        inner = self.inner(known.shape)
+        enough[inner] = (known & (self.counts(known) >= (self.side**2 if complete else 2)))[inner]
+        return enough
+
+    def inner(self, shape: tuple[int, ...]) -> tuple[slice, ...]:
+        """The pixels of an image around which the window lies inside it."""
+        return tuple(slice(self.margin, side - self.margin) for side in shape)
 
 
-def _windows(known: Mask, *, complete: bool) -> Mask:
-    """Known pixels, not within 3 px of the image's edge, whose 7×7 window has two known pixels, or only known ones."""
-    margin = WINDOW // 2
-    enough = np.zeros(known.shape, np.bool_)
-    inner = (slice(margin, known.shape[0] - margin), slice(margin, known.shape[1] - margin))
-    count = np.rint(_window_sum(known.astype(np.float64)))
-    enough[inner] = (known & (count >= (WINDOW * WINDOW if complete else 2)))[inner]
-    return enough
+UNIFORM = Window(7)
+GAUSSIAN = Window(11, 1.5)
 
 
 def range_ssim(
-    first: NDArray[np.float32], second: NDArray[np.float32], peak: float, *, complete: bool = False
+    first: NDArray[np.float32],
+    second: NDArray[np.float32],
+    peak: float,
+    *,
+    complete: bool = False,
+    window: Window = UNIFORM,
 ) -> NDArray[np.float64]:
-    """SSIM per pixel from 7×7 windows, counting only the pixels that both maps know.
+    """SSIM per pixel from windows of which only the pixels count that both maps know.
 
-    NaN where the centre is unknown in either map, where fewer than two pixels of the window are shared, and within 3 px
-    of the image's edge; with `complete`, where any pixel of the window is unknown. Without gaps it equals
-    scikit-image's `structural_similarity`.
+    NaN where the centre is unknown in either map, where fewer than two pixels of the window are shared, and where the
+    window leaves the image; with `complete`, where any pixel of the window is unknown. Without gaps it equals
+    scikit-image's `structural_similarity`; with the window `GAUSSIAN`, the same with `gaussian_weights=True, sigma=1.5,
+    use_sample_covariance=False`.
     """
     both = np.isfinite(first) & np.isfinite(second)
     a = np.where(both, first, 0.0).astype(np.float64)
     b = np.where(both, second, 0.0).astype(np.float64)
-    count = np.rint(_window_sum(both.astype(np.float64)))
-    n = np.where(_windows(both, complete=complete), count, np.nan)
-    mean_a, mean_b = _window_sum(a) / n, _window_sum(b) / n
-    unbiased = n / (n - 1)
-    variance_a = unbiased * (_window_sum(a * a) / n - mean_a**2)
-    variance_b = unbiased * (_window_sum(b * b) / n - mean_b**2)
-    covariance = unbiased * (_window_sum(a * b) / n - mean_a * mean_b)
+    n = np.where(window.usable(both, complete=complete), window.weights(both), np.nan)
+    mean_a, mean_b = window.sums(a) / n, window.sums(b) / n
+    unbiased = n / (n - 1) if window.sigma is None else 1.0
+    variance_a = unbiased * (window.sums(a * a) / n - mean_a**2)
+    variance_b = unbiased * (window.sums(b * b) / n - mean_b**2)
+    covariance = unbiased * (window.sums(a * b) / n - mean_a * mean_b)
     c1, c2 = (K1 * peak) ** 2, (K2 * peak) ** 2
     similarity = ((2 * mean_a * mean_b + c1) * (2 * covariance + c2)) / (
         (mean_a**2 + mean_b**2 + c1) * (variance_a + variance_b + c2)
@@ -103,7 +150,7 @@ def range_ssim(
 
 def _similarity(m: Measurement, *, complete: bool) -> PixelCosts:
     similarity = range_ssim(m.estimate, m.gt, signal_peak(m), complete=complete)
-    return PixelCosts(similarity, defined=_windows(np.isfinite(m.gt), complete=complete), empty=NO_WINDOW)
+    return PixelCosts(similarity, defined=UNIFORM.usable(np.isfinite(m.gt), complete=complete), empty=NO_WINDOW)
 
 
 @metric(

@@ -84,13 +84,14 @@ class Measurement:
         metrics: Iterable[SharesPass] = (),
         regions: Iterable[str] = (),
         right_estimate: Any = None,
+        next_estimate: Any = None,
         confidence: ConfidenceSource | None = None,
         extras: Mapping[str, Fact] | None = None,
     ) -> None:
         self.regions = scene_regions
         self.raw = _frozen(as_disparity(estimate, "estimate"))
         self.extras = dict(extras or {})
-        self._right = right_estimate
+        self._right, self._next = right_estimate, next_estimate
         self._confidence = confidence
         self._request = PassRequest.together(metric.request for metric in metrics)
         self._regions = tuple(regions)
@@ -98,6 +99,7 @@ class Measurement:
         self._shared: dict[str, Any] = {}
         if self.raw.shape != self.scene.shape:
             raise SizeError(_wrong_size(self.raw, self.scene))
+        self.scene.calibration.check_size(self.raw.shape)
 
     @property
     def scene(self) -> Scene:
@@ -123,21 +125,41 @@ class Measurement:
 
     @functools.cached_property
     def clipped(self) -> DisparityMap:
-        """The raw estimate, clipped to [0, ndisp] where the protocol says so."""
+        """The raw estimate without those beyond the width, clipped to [0, ndisp], where the protocol says so."""
+        raw = self.raw
+        if self.protocol.errors.within_width:
+            raw = _frozen(np.where(np.abs(raw) > raw.shape[1], np.float32(np.nan), raw))
         if not self.protocol.clip_to_range:
-            return self.raw
+            return raw
         ndisp = self.scene.calibration.ndisp
         if ndisp is None:
             raise ProtocolError(
                 f"Protocol {self.protocol.name!r} clips estimates to the disparity range, and scene {self.scene.id!r} "
                 "has no ndisp; give it in the calibration, or set clip_to_range=false."
             )
-        return _frozen(np.clip(self.raw, np.float32(0), np.float32(ndisp)))
+        return _frozen(np.clip(raw, np.float32(0), np.float32(ndisp)))
 
     @functools.cached_property
     def estimate(self) -> DisparityMap:
-        """The estimate that is measured: clipped, and filled where the invalid policy says so."""
-        return _frozen(filled(self.clipped)) if self.protocol.invalid == "fill" else self.clipped
+        """The estimate that is measured: clipped, filled and aligned with the ground truth as the protocol says."""
+        given = _frozen(filled(self.clipped)) if self.protocol.invalid == "fill" else self.clipped
+        return given if self.protocol.depth.alignment == "none" else _frozen(self._aligned(given))
+
+    def _aligned(self, given: DisparityMap) -> DisparityMap:
+        """The estimate fitted to the ground truth on the pixels that have both; see `DepthParameters`."""
+        doffs = self.scene.calibration.doffs
+        truth, shifted = self.scene.gt.astype(np.float64) + doffs, given.astype(np.float64) + doffs
+        both = self.regions.known & np.isfinite(shifted)
+        if self.protocol.depth.alignment == "median":
+            both &= (shifted > 0) & (truth > 0)
+            ratio = np.median(1 / truth[both]) / np.median(1 / shifted[both]) if both.any() else np.nan
+            return np.asarray(shifted / ratio - doffs, np.float32)
+        if both.sum() < 2:
+            return np.full_like(given, np.nan)
+        scale, shift = np.linalg.lstsq(np.stack([shifted[both], np.ones(both.sum())], axis=1), truth[both], rcond=None)[
+            0
+        ]
+        return np.asarray(scale * shifted + shift - doffs, np.float32)
 
     @functools.cached_property
     def error(self) -> DisparityMap:
@@ -150,6 +172,13 @@ class Measurement:
         if self._right is None:
             raise NotApplicable("This metric needs the algorithm's map of the right view, and there is none.")
         return as_disparity(self._right, "right estimate")
+
+    @functools.cached_property
+    def next_estimate(self) -> DisparityMap:
+        """The algorithm's map of the next frame of a film."""
+        if self._next is None:
+            raise NotApplicable("This metric needs the next frame of a film and the algorithm's map of it.")
+        return as_disparity(self._next, "estimate of the next frame")
 
     @functools.cached_property
     def confidence(self) -> NDArray[np.float32]:

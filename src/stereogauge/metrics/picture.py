@@ -21,7 +21,7 @@ from stereogauge.model import Scene
 from stereogauge.protocol.parameters import EITHER_UNIT
 
 if TYPE_CHECKING:
-    from stereogauge.metrics.declaration import BoundMetric
+    from stereogauge.metrics.declaration import BoundMetric, Metric
 
 Kind = Literal["sequential", "diverging", "cyclic", "disparity", "labels", "rgb"]
 GOOD, BAD = "#0072b2", "#e69f00"
@@ -137,7 +137,20 @@ def _limit(bound: BoundMetric, m: Measurement, costs: NDArray[Any]) -> float:
         return 1.0
     if metric.region is None and metric.scaling != "none":
         return clip_limit(m) ** (2 if metric.scaling == "area" else 1)
-    return usual_limit(np.where(m.regions.known, costs, np.nan))
+    return own_limit(metric, m, np.where(m.regions.known, costs, np.nan))
+
+
+def own_limit(metric: Metric, m: Measurement, values: NDArray[Any]) -> float:
+    """The upper end of the metric's own range, so that pictures of several maps compare: what real algorithms reach.
+
+    A length grows with the image. A metric with a pixel set of its own whose range is not stated takes its bounded
+    theoretical range; otherwise the limit follows from the values.
+    """
+    if metric.region is not None and metric.heuristic_range is not None and not metric.parameters:
+        return metric.heuristic_range[1] * (m.scene.resolution if metric.scaling == "length" else 1.0)
+    if metric.region is not None and np.isfinite(metric.range[1]):
+        return metric.range[1]
+    return usual_limit(values)
 
 
 def grey_image(scene: Scene) -> NDArray[np.uint8] | None:

@@ -7,15 +7,17 @@ counts it as wrong, `exclude` leaves it out.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.pixelwise import D1_PIXELS, D1_SHARE, GUARD
-from stereogauge.metrics.costs import PixelCosts, Sums, mean, percent, quantile, root_mean
-from stereogauge.metrics.declaration import Parameter, metric
+from stereogauge.kernels.pixelwise import GUARD
+from stereogauge.masks.declaration import LIGHT_FIELDS
+from stereogauge.metrics.costs import PixelCosts, Sums, mean, quantile, root_mean
+from stereogauge.metrics.declaration import Parameter, metric, percentage
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture, on_scene
 from stereogauge.metrics.statistics import RegionStatistics, percentiles, thresholds
@@ -40,10 +42,12 @@ def _summed(read: Callable[[RegionStatistics], float], *, as_given: bool = False
     return fused
 
 
-def _exceeding(*, as_given: bool = False) -> Fused:
-    """Numbers of errors above a threshold, from the shared pass."""
+def _exceeding(*, as_given: bool = False) -> Callable[..., Sums | None]:
+    """Numbers of errors above a threshold, from the shared pass, which compares in the usual way only."""
 
-    def fused(m: Measurement, region: str, threshold: float) -> Sums:
+    def fused(m: Measurement, region: str, threshold: float) -> Sums | None:
+        if not m.protocol.errors.usual:
+            return None
         statistics = m.statistics(region, as_given=as_given)
         pixels = statistics[region]
         return Sums(float(statistics.above(region, threshold)), pixels.size, pixels.missing)
@@ -61,21 +65,40 @@ def _relative_sums(factor: float) -> Fused:
     return fused
 
 
-def _fused_quantile(m: Measurement, region: str, percentage: float) -> Sums:
+def _fused_quantile(m: Measurement, region: str, percentage: float) -> Sums | None:
+    if m.protocol.errors.quantiles != "linear":
+        return None
     pixels = m.pixels(region)
     value = m.statistics(region).quantile(region, percentage / 100) if pixels.valid else 0.0
     return Sums(value, pixels.size, pixels.missing)
 
 
-def is_above(errors: NDArray[np.float32], threshold: float) -> Mask:
-    """Whether the size of an error exceeds the threshold, equality being good in spite of rounding."""
-    return np.asarray(np.abs(errors).astype(np.float64) > threshold + float(GUARD))
+def is_above(m: Measurement, errors: NDArray[np.float32], threshold: float) -> Mask:
+    """Whether the size of an error exceeds the threshold, or reaches it where the protocol says so.
+
+    Equality holds in spite of rounding.
+    """
+    size, rule = np.abs(errors).astype(np.float64), m.protocol.errors
+    if rule.comparison == ">=":
+        return np.asarray(size >= threshold - rule.rounding)
+    return np.asarray(size > threshold + float(np.float32(rule.rounding)))
 
 
-def is_outlier(m: Measurement, errors: NDArray[np.float32]) -> Mask:
-    """KITTI's rule: off by more than 3 px and by more than 5 % of the largest of the true disparities."""
-    size = np.abs(errors) - GUARD
-    return np.asarray((size > D1_PIXELS) & (size * D1_SHARE > m.largest_truth))
+def is_outlier(
+    m: Measurement, errors: NDArray[np.float32], pixels: float = 3.0, share: float = 0.05, floor: float = 0.0
+) -> Mask:
+    """KITTI's rule: off by more than 3 px and by more than 5 % of the largest of the true disparities.
+
+    Both limits are free; the share is one of at least `floor` px, and a share of 0 is no limit.
+    """
+    rule = m.protocol.errors
+    truth = np.maximum(m.largest_truth, np.float32(floor))
+    inverse = np.float32(1 / share if share else 0)  # |e| > D/20, written as a product: 0.05 has no exact float
+    if rule.comparison == ">=":
+        size = np.abs(errors) + np.float32(rule.rounding)
+        return np.asarray((size >= np.float32(pixels)) & ((size * inverse >= truth) | (share == 0)))
+    size = np.abs(errors) - np.float32(rule.rounding)
+    return np.asarray((size > np.float32(pixels)) & ((size * inverse > truth) | (share == 0)))
 
 
 def _known(wrong: Mask, estimate: DisparityMap) -> PixelCosts:
@@ -91,6 +114,7 @@ def _known(wrong: Mask, estimate: DisparityMap) -> PixelCosts:
     source=TAXONOMY,
     missing="left out",
     reduce=mean,
+    worst_pixel=lambda scene: scene.span,
     fused=_summed(lambda pixels: pixels.absolute),
 )
 def mae(m: Measurement) -> NDArray[np.float32]:
@@ -106,6 +130,7 @@ def mae(m: Measurement) -> NDArray[np.float32]:
     source="Geiger, Lenz & Urtasun, CVPR 2012 (est)",
     missing="left out",
     reduce=mean,
+    worst_pixel=lambda scene: scene.span,
     fused=_summed(lambda pixels: pixels.absolute, as_given=True),
 )
 def mae_valid(m: Measurement) -> NDArray[np.float32]:
@@ -121,6 +146,7 @@ def mae_valid(m: Measurement) -> NDArray[np.float32]:
     source=TAXONOMY,
     missing="left out",
     reduce=mean,
+    worst_pixel=lambda scene: scene.span**2,
     fused=_summed(lambda pixels: pixels.squared),
 )
 def mse(m: Measurement) -> NDArray[np.float64]:
@@ -137,6 +163,7 @@ def mse(m: Measurement) -> NDArray[np.float64]:
     missing="left out",
     heuristic_range=(0.0, 70.0),
     reduce=root_mean,
+    worst_pixel=lambda scene: scene.span**2,
     fused=_summed(lambda pixels: pixels.squared),
 )
 def rms(m: Measurement) -> NDArray[np.float64]:
@@ -154,6 +181,7 @@ def rms(m: Measurement) -> NDArray[np.float64]:
     source="mean signed error",
     missing="left out",
     reduce=mean,
+    worst_pixel=lambda scene: scene.span,
     fused=_summed(lambda pixels: pixels.signed),
 )
 def bias(m: Measurement) -> NDArray[np.float32]:
@@ -177,6 +205,7 @@ def _relative_error(m: Measurement, factor: float) -> PixelCosts:
     source=VAN_DER_MARK,
     missing="left out",
     reduce=mean,
+    worst_pixel=lambda scene: scene.span / scene.low if scene.low > 0 else math.nan,
     fused=_relative_sums(1.0),
     version=2,
 )
@@ -193,6 +222,7 @@ def mre(m: Measurement) -> PixelCosts:
     source=VAN_DER_MARK,
     missing="left out",
     reduce=mean,
+    worst_pixel=lambda scene: 100 * scene.span / scene.low if scene.low > 0 else math.nan,
     fused=_relative_sums(100.0),
     version=2,
 )
@@ -212,6 +242,7 @@ def mape(m: Measurement) -> PixelCosts:
         Parameter("percentage", unit="%", description="share of pixels with a smaller error", low=0.0, high=100.0),
     ),
     reduce=quantile(lambda percentage: percentage / 100),
+    worst_pixel=lambda scene, _: scene.span,
     request=percentiles,
     fused=_fused_quantile,
     examples=("quantile@50", "quantile@95"),
@@ -221,16 +252,13 @@ def error_quantile(m: Measurement, percentage: float) -> NDArray[np.float32]:
     return np.abs(m.error)
 
 
-@metric(
+@percentage(
     id="density",
     name="Density",
     formula=r"100\,|V|/|R|",
-    unit="%",
     direction="higher",
-    range=(0.0, 100.0),
     source=TAXONOMY,
     missing="always counted",
-    reduce=percent,
     wrong=("estimated", "missing"),
     fused=_summed(lambda pixels: pixels.valid, as_given=True),
 )
@@ -239,15 +267,12 @@ def density(m: Measurement) -> NDArray[np.float64]:
     return np.where(np.isnan(m.clipped), np.nan, 1.0)
 
 
-@metric(
+@percentage(
     id="invalid",
     name="Missing estimates",
     formula=r"100\,(1 - |V|/|R|)",
-    unit="%",
-    range=(0.0, 100.0),
     source="Middlebury evaluation v3",
     missing="always counted",
-    reduce=percent,
     wrong=("estimated", "missing"),
     fused=_summed(lambda pixels: 0.0, as_given=True),
 )
@@ -256,42 +281,33 @@ def invalid(m: Measurement) -> NDArray[np.float64]:
     return np.where(np.isnan(m.clipped), np.nan, 0.0)
 
 
-@metric(
+_above_threshold = functools.partial(percentage, parameters=(THRESHOLD,), wrong=(WITHIN, BEYOND), request=thresholds)
+
+
+@_above_threshold(
     id="bad",
     name="Bad pixels",
     formula=r"\frac{100}{|R|}\,|\{x \in R : |e(x)| > \delta\}|",
-    unit="%",
-    range=(0.0, 100.0),
     heuristic_range=(0.0, 80.0),
     source=TAXONOMY,
     missing="counted",
-    parameters=(THRESHOLD,),
-    reduce=percent,
-    wrong=(WITHIN, BEYOND),
-    request=thresholds,
     fused=_exceeding(),
     examples=("bad@1", "bad@2", "bad@0.5"),
 )
 def bad(m: Measurement, threshold: float) -> Mask:
-    """Percentage of bad matched pixels (BMP): error strictly greater than δ.
+    """Percentage of bad matched pixels (BMP): error strictly greater than δ, unless the protocol takes ≥.
 
     Missing estimates by the invalid policy.
     """
-    return is_above(m.error, threshold)
+    return is_above(m, m.error, threshold)
 
 
-@metric(
+@_above_threshold(
     id="wrong",
     name="Wrong pixels",
     formula=r"\frac{100}{|R|}\,|\{x \in V : |e(x)| > \delta\}|",
-    unit="%",
-    range=(0.0, 100.0),
     source="Middlebury evaluation v3 (its column bad; bad + invalid is our bad)",
     missing="only in the count",
-    parameters=(THRESHOLD,),
-    reduce=percent,
-    wrong=(WITHIN, BEYOND),
-    request=thresholds,
     fused=_exceeding(),
     examples=("wrong@2",),
 )
@@ -300,27 +316,21 @@ def wrong(m: Measurement, threshold: float) -> Mask:
 
     Missing ones count in the denominator only, and under the invalid policy `exclude` not at all.
     """
-    return is_above(m.error, threshold)
+    return is_above(m, m.error, threshold)
 
 
-@metric(
+@_above_threshold(
     id="bad-valid",
     name="Bad pixels among the estimated",
     formula=r"\frac{100}{|V|}\,|\{x \in V : |e(x)| > \delta\}|",
-    unit="%",
-    range=(0.0, 100.0),
     source="Geiger, Lenz & Urtasun, CVPR 2012 (est)",
     missing="left out",
-    parameters=(THRESHOLD,),
-    reduce=percent,
-    wrong=(WITHIN, BEYOND),
-    request=thresholds,
     fused=_exceeding(as_given=True),
     examples=("bad-valid@3",),
 )
 def bad_valid(m: Measurement, threshold: float) -> PixelCosts:
     """Bad pixels among those that the algorithm itself estimated, before any filling."""
-    return _known(is_above(m.clipped - m.gt, threshold), m.clipped)
+    return _known(is_above(m, m.clipped - m.gt, threshold), m.clipped)
 
 
 KITTI_LEVELS = (0.0, 0.0625, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
@@ -346,80 +356,142 @@ def kitti_picture(m: Measurement) -> Picture:
 
 
 def _outliers(*, as_given: bool = False) -> Callable[..., Sums | None]:
-    """Numbers of outliers, from the shared pass, which knows one true disparity per pixel."""
+    """Numbers of outliers, from the shared pass, which knows one true disparity per pixel and the usual comparison."""
     summed = _summed(lambda pixels: float(pixels.d1), as_given=as_given)
-    return lambda m, region: None if m.regions.four_truths is not None else summed(m, region)
+
+    def fused(m: Measurement, region: str) -> Sums | None:
+        return None if m.regions.four_truths is not None or not m.protocol.errors.usual else summed(m, region)
+
+    return fused
 
 
-@metric(
+_d1_outliers = functools.partial(percentage, wrong=OUTLIER, picture=kitti_picture)
+
+
+@_d1_outliers(
     id="d1",
     name="D1 outliers",
     formula=r"\frac{100}{|R|}\,|\{x \in R : |e| > 3 \wedge |e| > 0.05\,D\}|",
-    unit="%",
-    range=(0.0, 100.0),
     source=KITTI_2015,
     missing="counted",
-    reduce=percent,
-    wrong=OUTLIER,
     fused=_outliers(),
-    picture=kitti_picture,
 )
 def d1(m: Measurement) -> Mask:
     """KITTI 2015's outliers: off by more than 3 px and by more than 5 % of the true disparity, both strictly."""
     return is_outlier(m, m.error)
 
 
-@metric(
+@_d1_outliers(
     id="d1-bg",
     name="D1 outliers, background",
     formula=r"\mathrm{d1} \text{ on } \mathrm{bg}",
-    unit="%",
-    range=(0.0, 100.0),
     source=KITTI_2015,
     missing="counted",
     region="bg",
     needs=("gt", "mask:bg"),
-    reduce=percent,
-    wrong=OUTLIER,
-    picture=kitti_picture,
 )
 def d1_background(m: Measurement) -> Mask:
     """D1 outliers where the object map names no object."""
     return is_outlier(m, m.error)
 
 
-@metric(
+@_d1_outliers(
     id="d1-fg",
     name="D1 outliers, foreground",
     formula=r"\mathrm{d1} \text{ on } \mathrm{fg}",
-    unit="%",
-    range=(0.0, 100.0),
     source=KITTI_2015,
     missing="counted",
     region="fg",
     needs=("gt", "mask:fg"),
-    reduce=percent,
-    wrong=OUTLIER,
-    picture=kitti_picture,
 )
 def d1_foreground(m: Measurement) -> Mask:
     """D1 outliers on the objects of the object map."""
     return is_outlier(m, m.error)
 
 
-@metric(
+@_d1_outliers(
     id="d1-valid",
     name="D1 outliers among the estimated",
     formula=r"\frac{100}{|V|}\,|\{x \in V : |e| > 3 \wedge |e| > 0.05\,D\}|",
-    unit="%",
-    range=(0.0, 100.0),
     source="Menze & Geiger, CVPR 2015 (est)",
     missing="left out",
-    reduce=percent,
-    wrong=OUTLIER,
     fused=_outliers(as_given=True),
-    picture=kitti_picture,
 )
 def d1_valid(m: Measurement) -> PixelCosts:
     """D1 outliers among the pixels that the algorithm itself estimated, before any filling."""
     return _known(is_outlier(m, m.clipped - m.gt), m.clipped)
+
+
+OUTLIER_PARAMETERS = (
+    Parameter("pixels", unit="px", description="largest error that is still good", low=0.0, high=1e4),
+    Parameter("share", description="largest share of the true disparity that is still good; 0: any", low=0.0, high=1e3),
+    Parameter("floor", unit="px", description="least true disparity that the share is taken of", low=0.0, default=0.0),
+)
+OFF_BY_BOTH = ("within {0:g} px or {1:g} of D", "off by more than {0:g} px and {1:g} of D")
+
+
+@percentage(
+    id="outlier",
+    name="Outliers",
+    formula=r"\frac{100}{|R|}\,|\{x \in R : |e| > \delta \wedge |e| > \rho\,\max(D, f)\}|",
+    source=f"{KITTI_2015}, with both limits free; Argoverse's takes at least 1 px for D",
+    missing="counted",
+    parameters=OUTLIER_PARAMETERS,
+    wrong=OFF_BY_BOTH,
+    examples=("outlier@3,0.05", "outlier@10,0.1,1"),
+)
+def outlier(m: Measurement, pixels: float, share: float, floor: float) -> Mask:
+    """Pixels off by more than δ px and by more than the share ρ of the true disparity, taken as at least f px.
+
+    δ = 0 leaves only the relative limit, ρ = 0 only the absolute one. The protocol may take ≥ for both.
+    """
+    return is_outlier(m, m.error, pixels, share, floor)
+
+
+@percentage(
+    id="outlier-valid",
+    name="Outliers among the estimated",
+    formula=r"\frac{100}{|V|}\,|\{x \in V : |e| > \delta \wedge |e| > \rho\,\max(D, f)\}|",
+    source="Argoverse stereo (its columns with *)",
+    missing="left out",
+    parameters=OUTLIER_PARAMETERS,
+    wrong=OFF_BY_BOTH,
+    examples=("outlier-valid@10,0.1,1",),
+)
+def outlier_valid(m: Measurement, pixels: float, share: float, floor: float) -> PixelCosts:
+    """Outliers among the pixels that the algorithm itself estimated, before any filling."""
+    return _known(is_outlier(m, m.clipped - m.gt, pixels, share, floor), m.clipped)
+
+
+@metric(
+    id="mse-100",
+    name="Mean squared error × 100",
+    formula=r"\frac{100}{|V|}\sum_V e^2",
+    unit="px²/100",
+    source=f"{LIGHT_FIELDS} (MSE)",
+    missing="left out",
+    reduce=mean,
+    worst_pixel=lambda scene: 100 * scene.span**2,
+)
+def mse_100(m: Measurement) -> PixelCosts:
+    """100 times the mean squared error, as the 4D light field benchmark prints it."""
+    return PixelCosts(m.error.astype(np.float64) ** 2, factor=100.0)
+
+
+@metric(
+    id="quantile-100",
+    name="Error quantile × 100",
+    formula=r"100\,Q_q(|e|) \text{ over } V",
+    unit="px/100",
+    source=f"{LIGHT_FIELDS} (Q25)",
+    missing="left out",
+    parameters=(
+        Parameter("percentage", unit="%", description="share of pixels with a smaller error", low=0.0, high=100.0),
+    ),
+    reduce=quantile(lambda percentage: percentage / 100),
+    worst_pixel=lambda scene, _: 100 * scene.span,
+    examples=("quantile-100@25",),
+)
+def error_quantile_100(m: Measurement, percentage: float) -> PixelCosts:
+    """100 times the q-th percentile of the error over the estimated pixels, as the 4D light field benchmark has it."""
+    return PixelCosts(np.abs(m.error), factor=100.0)

@@ -9,20 +9,22 @@ and the note says so.
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.set_scores import normal_angles, plane_distances, second_differences
+from stereogauge.masks.geometry.connected import whole_windows
 from stereogauge.masks.geometry.planes import PlanePoints, drawn_planes, fit_plane
 from stereogauge.masks.geometry.sets import Values
 from stereogauge.metrics.costs import PixelCosts, mean, percent
-from stereogauge.metrics.declaration import Parameter, metric
+from stereogauge.metrics.declaration import Parameter, metric, percentage
 from stereogauge.metrics.hci import HCI, VARIANT, is_above, nothing_measured
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.metrics.picture import Picture, heat, usual_limit
+from stereogauge.metrics.picture import Picture, heat, own_limit
 
 BUMPINESS, OFFSET, MISORIENTATION = range(3)
-WINDOW = 5  # px: the side of the window in which a normal is fitted
 OWN_PLANES = "planes fitted to the estimate itself, because there is no ground truth"
 PLANAR = "planar"
 NOT_DRAWN = "no planar region is drawn for this scene; give a label image with --planes"
@@ -61,15 +63,12 @@ def _offsets(m: Measurement) -> Values:
 
 
 def _angles(m: Measurement) -> Values:
-    import cv2
-
     sets = m.regions.geometry
     planes = m.once("p-planes", lambda: _planes(m))
 
     def angles() -> Values:
         found = np.asarray(normal_angles(m.estimate, sets.planar, sets.planar_label, planes))
-        whole = cv2.erode(np.isfinite(m.estimate).astype(np.uint8), np.ones((WINDOW, WINDOW), np.uint8))
-        return np.where(whole.ravel()[sets.planar] == 1, found, np.float32(np.nan))
+        return np.where(whole_windows(m.estimate, beyond=True).ravel()[sets.planar], found, np.float32(np.nan))
 
     return m.once("p-mis", angles)
 
@@ -85,7 +84,11 @@ def _on_planes(m: Measurement, values: NDArray[np.floating], note: str = "") -> 
 
 
 def _note(m: Measurement, kind: int, floor: float, unit: str) -> str:
+    """The ground truth's own score, and what that means where its values are quantised."""
+    step = m.regions.geometry.value_step
     notes = [f"ground truth itself: {floor:.3g}{unit}"] if np.isfinite(floor) else []
+    if notes and step and kind != OFFSET:
+        notes.append(f"it is quantised in steps of {step:g} px: differences below that are not measurable")
     if kind != BUMPINESS and np.isnan(m.regions.geometry.planes[:, 0]).any():
         notes.append(OWN_PLANES)
     return "; ".join(notes)
@@ -106,6 +109,12 @@ def _truth_values(m: Measurement, kind: int) -> Values:
     return np.asarray(measured(m.gt, sets.planar, sets.planar_label, sets.planes))
 
 
+def _own_bumps(m: Measurement) -> Values:
+    """The Laplacians of the ground truth where it has them."""
+    own = m.once(f"p-truth {BUMPINESS}", lambda: _truth_values(m, BUMPINESS))
+    return np.asarray(own[~np.isnan(own)])
+
+
 def _beyond(m: Measurement, kind: int, values: Values, threshold: float) -> PixelCosts:
     """Which sizes exceed the threshold; the note holds the ground truth's own percentage."""
     own = is_above(m.once(f"p-truth {kind}", lambda: _truth_values(m, kind)), threshold)
@@ -117,21 +126,22 @@ def _beyond(m: Measurement, kind: int, values: Values, threshold: float) -> Pixe
 def _offset_picture(m: Measurement) -> Picture:
     sets = m.regions.geometry
     values = sets.spread(sets.planar, _offsets(m))
-    return heat(m, PLANAR, "offset from planes", values, "px", usual_limit(values), signed=True)
+    return heat(m, PLANAR, "offset from planes", values, "px", own_limit(p_off, m, values), signed=True)
 
 
-@metric(
+_on_plane = functools.partial(metric, missing="left out", needs=(), region=PLANAR, reduce=mean)
+_percentage = functools.partial(percentage, source=VARIANT, missing="left out", needs=(), region=PLANAR)
+
+
+@_on_plane(
     id="p-bump",
     name="Bumpiness of planes",
     formula=r"\frac{1}{|M_p|}\sum_{x \in M_p} |\Delta E(x)|",
     unit="px",
     heuristic_range=(0.0, 4.5),
     source=HCI,
-    missing="left out",
-    needs=(),
-    region=PLANAR,
-    reduce=mean,
-    version=2,
+    worst_pixel=lambda scene: 4 * scene.span,
+    version=4,
 )
 def p_bump(m: Measurement) -> PixelCosts:
     """Mean magnitude of the 4-neighbour Laplacian of the estimate on planar surfaces, in px.
@@ -141,17 +151,40 @@ def p_bump(m: Measurement) -> PixelCosts:
     return _sizes(m, BUMPINESS, _bumps(m), " px")
 
 
-@metric(
+@_on_plane(
+    id="p-bump-clip",
+    name="Bumpiness of planes, bounded",
+    formula=r"\frac{1}{|M_p|}\sum_{x \in M_p} \frac{\min(|\Delta E(x)|, c)}{c}",
+    unit="",
+    range=(0.0, 1.0),
+    source=VARIANT,
+    parameters=(
+        Parameter(
+            "clip", unit="px", description="the Laplacian beyond which a bump counts no more", low=1e-3, default=1.0
+        ),
+    ),
+    examples=("p-bump-clip@1",),
+    version=2,
+)
+def p_bump_clip(m: Measurement, clip: float) -> PixelCosts:
+    """Mean magnitude of the Laplacian on planar surfaces, clipped at c px, as a share (0 to 1) of c.
+
+    Without the bound a few gross outliers decide: on a wall one wrong patch weighs as much as all small bumps. 1 px is
+    what the paper calls strongly bumpy. Profiles weigh this form.
+    """
+    own, values = (np.minimum(np.abs(part), np.float32(clip)) / np.float32(clip) for part in (_own_bumps(m), _bumps(m)))
+    floor = float(own.mean()) if own.size else np.nan
+    return _on_planes(m, values, _note(m, BUMPINESS, floor, ""))
+
+
+@_on_plane(
     id="bumpiness",
     name="Bumpiness of drawn planes",
     formula=r"\frac{1}{|M_p|}\sum_{x \in M_p} |\Delta E(x)|, \quad M_p \text{ drawn by hand}",
     unit="px",
     source=VARIANT,
-    missing="left out",
-    needs=(),
-    region=PLANAR,
-    reduce=mean,
-    version=2,
+    worst_pixel=lambda scene: 4 * scene.span,
+    version=3,
 )
 def bumpiness(m: Measurement) -> PixelCosts:
     """`p-bump` on planar regions drawn by hand, for scenes without ground truth; NaN where none is drawn."""
@@ -169,33 +202,36 @@ def bumpiness(m: Measurement) -> PixelCosts:
     missing="left out",
     region=PLANAR,
     reduce=mean,
-    version=2,
+    worst_pixel=lambda scene: 8 * scene.span,
+    version=4,
 )
 def p_bump_rel(m: Measurement) -> PixelCosts:
-    """Mean magnitude of the Laplacian of the error on planar surfaces, in px; the ground truth scores exactly 0."""
-    return _on_planes(m, _relative_bumps(m))
+    """Mean magnitude of the Laplacian of the error on planar surfaces, in px; the ground truth scores exactly 0.
+
+    The steps of a quantised ground truth are bumps of the error: a perfect estimate scores what the note says.
+    """
+    sets = m.regions.geometry
+    own = f"the steps of the ground truth ({sets.value_step:g} px) alone make {sets.plane_floors[BUMPINESS]:.3g} px"
+    return _on_planes(m, _relative_bumps(m), own if sets.value_step and sets.planar.size else "")
 
 
-@metric(
+@_on_plane(
     id="p-off",
     name="Offset from planes",
     formula=r"\frac{1}{|M_p|}\sum_{p_i \in P}\sum_{x \in M_{p_i}} d\big((x, y, E(x)), p_i\big)",
     unit="px",
     heuristic_range=(0.0, 25.0),
     source=HCI,
-    missing="left out",
-    needs=(),
-    region=PLANAR,
-    reduce=mean,
+    worst_pixel=lambda scene: scene.span + 1,
     picture=_offset_picture,
-    version=2,
+    version=4,
 )
 def p_off(m: Measurement) -> PixelCosts:
     """Mean Euclidean distance of the points (x, y, E) to their plane in disparity space, in px. 0: on the plane."""
     return _sizes(m, OFFSET, _offsets(m), " px")
 
 
-@metric(
+@_on_plane(
     id="p-mis",
     name="Misorientation of planes",
     formula=r"\frac{1}{|M_p|}\sum_{p_i \in P}\sum_{x \in M_{p_i}} \angle(n_E(x), n_i)",
@@ -203,11 +239,7 @@ def p_off(m: Measurement) -> PixelCosts:
     range=(0.0, 90.0),
     heuristic_range=(0.0, 60.0),
     source=HCI,
-    missing="left out",
-    needs=(),
-    region=PLANAR,
-    reduce=mean,
-    version=3,
+    version=5,
 )
 def p_mis(m: Measurement) -> PixelCosts:
     """Mean angle between the estimate's normal, by least squares over 5 × 5 px, and its plane's, in degrees.
@@ -218,71 +250,50 @@ def p_mis(m: Measurement) -> PixelCosts:
     return _sizes(m, MISORIENTATION, _angles(m), "°")
 
 
-@metric(
+@_percentage(
     id="p-bump-bad",
     name="Bumpy pixels of planes",
     formula=r"\frac{100}{|M_p \cap V|}\,|\{x \in M_p \cap V : |\Delta E(x)| > t\}|",
-    unit="%",
-    range=(0.0, 100.0),
-    source=VARIANT,
-    missing="left out",
     parameters=(
         Parameter("threshold", unit="px", description="largest Laplacian that is still even", low=0.0, high=1e4),
     ),
-    needs=(),
-    region=PLANAR,
-    reduce=percent,
     wrong=("even within {0:g} px", "bumpier than {0:g} px"),
     examples=("p-bump-bad@1",),
-    version=2,
+    version=4,
 )
 def p_bump_bad(m: Measurement, threshold: float) -> PixelCosts:
     """Percentage of the estimated planar pixels whose Laplacian exceeds t px."""
     return _beyond(m, BUMPINESS, _bumps(m), threshold)
 
 
-@metric(
+@_percentage(
     id="p-off-bad",
     name="Planar pixels off their plane",
     formula=r"\frac{100}{|M_p \cap V|}\,|\{x \in M_p \cap V : d(x) > t\}|",
-    unit="%",
-    range=(0.0, 100.0),
-    source=VARIANT,
-    missing="left out",
     parameters=(
         Parameter(
             "threshold", unit="px", description="largest distance that is still good", low=0.0, high=1e4, default=1.0
         ),
     ),
-    needs=(),
-    region=PLANAR,
-    reduce=percent,
     wrong=("within {0:g} px of the plane", "farther than {0:g} px from the plane"),
     examples=("p-off-bad@1",),
-    version=2,
+    version=4,
 )
 def p_off_bad(m: Measurement, threshold: float) -> PixelCosts:
     """Percentage of the estimated planar pixels farther than t px from their plane."""
     return _beyond(m, OFFSET, _offsets(m), threshold)
 
 
-@metric(
+@_percentage(
     id="p-mis-bad",
     name="Misoriented pixels of planes",
     formula=r"\frac{100}{|M_p \cap V|}\,|\{x \in M_p \cap V : \angle(n_E(x), n_i) > t\}|",
-    unit="%",
-    range=(0.0, 100.0),
-    source=VARIANT,
-    missing="left out",
     parameters=(
         Parameter("angle", unit="°", description="largest angle that is still good", low=0.0, high=90.0, default=5.0),
     ),
-    needs=(),
-    region=PLANAR,
-    reduce=percent,
     wrong=("turned by at most {0:g}°", "turned by more than {0:g}°"),
     examples=("p-mis-bad@5",),
-    version=3,
+    version=5,
 )
 def p_mis_bad(m: Measurement, threshold: float) -> PixelCosts:
     """Percentage of the estimated planar pixels whose normal is off by more than t degrees."""

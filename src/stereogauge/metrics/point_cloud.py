@@ -11,6 +11,7 @@ every second, third, … is queried for its neighbours; all of them may be neigh
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -85,16 +86,14 @@ def _averaged(distances: Distances, clouds: Clouds, region: str) -> Statistic:
     return Statistic(float(distances.mean() * clouds.count), clouds.count, clouds.missing)
 
 
-@map_metric(
+_distance = functools.partial(map_metric, unit="m", missing="charged", needs=NEEDS, pooled=mean, version=2)
+
+
+@_distance(
     id="cloud-accuracy",
     name="Accuracy of the point cloud",
     formula=r"\frac{1}{|P|} \sum_{p \in P} \mathrm{dist}(p, G)",
-    unit="m",
     source=SEITZ,
-    missing="charged",
-    needs=NEEDS,
-    pooled=mean,
-    version=2,
 )
 def cloud_accuracy(m: Measurement, region: str) -> Statistic:
     """Mean distance from the estimated points to the nearest true one."""
@@ -102,16 +101,11 @@ def cloud_accuracy(m: Measurement, region: str) -> Statistic:
     return _averaged(found.accuracy, found, region)
 
 
-@map_metric(
+@_distance(
     id="cloud-completeness",
     name="Completeness of the point cloud",
     formula=r"\frac{1}{|G|} \sum_{g \in G} \mathrm{dist}(g, P)",
-    unit="m",
     source=SEITZ,
-    missing="charged",
-    needs=NEEDS,
-    pooled=mean,
-    version=2,
 )
 def cloud_completeness(m: Measurement, region: str) -> Statistic:
     """Mean distance from the true points to the nearest estimated one: large where nothing was reconstructed."""
@@ -119,16 +113,11 @@ def cloud_completeness(m: Measurement, region: str) -> Statistic:
     return _averaged(found.completeness, found, region)
 
 
-@map_metric(
+@_distance(
     id="cloud-chamfer",
     name="Chamfer distance of the point clouds",
     formula=r"\frac{1}{2|P|} \sum_{p \in P} \mathrm{dist}(p, G) + \frac{1}{2|G|} \sum_{g \in G} \mathrm{dist}(g, P)",
-    unit="m",
     source="Barrow, Tenenbaum, Bolles & Wolf, IJCAI 1977; here the mean of accuracy and completeness",
-    missing="charged",
-    needs=NEEDS,
-    pooled=mean,
-    version=2,
 )
 def cloud_chamfer(m: Measurement, region: str) -> Statistic:
     """The mean of accuracy and completeness."""

@@ -19,7 +19,7 @@ import numpy as np
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.metrics.declaration import BoundMetric, MapMetric, Metric, Statistic
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.registry import collect, read_arguments
+from stereogauge.registry import Registry, plugin_function, read_arguments
 
 ENTRY_POINTS = "stereogauge.metrics"
 ALIASES = {"epe": "mae", "avgerr": "mae", "avg-err": "mae", "aee": "mae", "rmse": "rms", "d1-all": "d1"}
@@ -34,7 +34,7 @@ NUMBERED = (
 @functools.cache
 def metrics() -> Mapping[str, Metric]:
     """Every metric by id: ours, then those of installed packages."""
-    return collect("metric", Metric, "stereogauge.metrics", ENTRY_POINTS)
+    return Registry("metric", Metric, "stereogauge.metrics", ENTRY_POINTS)
 
 
 def canonical(text: str) -> str:
@@ -57,6 +57,8 @@ def parse_metric(text: str) -> BoundMetric:
     """The metric that an id such as `bad@1`, or another name of it such as `bad1`, means."""
     family, at, arguments = canonical(text).partition("@")
     known = metrics()
+    if family not in known and (function := plugin_function(family)) is not None:
+        metric_id(function)
     if family not in known:
         raise unknown_name("metric", family, [*known, *ALIASES])
     return known[family].bind(*(read_arguments("Metric", text, arguments) if at else ()))

@@ -23,6 +23,32 @@ def _conditions(extras: Mapping[str, Fact]) -> str:
 CONDITIONS = re.compile(r"(\d+)×(\d+), (\d+) disparities(?:, (\d+) threads?)?, (.+)")
 
 
+def states_conditions(note: str) -> bool:
+    """Whether the note of a score says what a run was measured on; others say why there is no value.
+
+    >>> states_conditions("640×480, 64 disparities, AMD EPYC 7B12"), states_conditions("Run time is not known")
+    (True, False)
+    """
+    return CONDITIONS.fullmatch(note) is not None
+
+
+def image_size(note: str) -> tuple[int, int] | None:
+    """(width, height) of the images that a run time was measured on, from its note; None where that is not stated.
+
+    >>> image_size("640×480, 64 disparities, 1 thread, AMD EPYC 7B12")
+    (640, 480)
+    """
+    found = CONDITIONS.fullmatch(note)
+    return None if found is None else (int(found[1]), int(found[2]))
+
+
+def sizes_in_words(sizes: Iterable[tuple[int, int]]) -> str:
+    """The smallest and the largest of these image sizes: "9×8 to 99×88 px"."""
+    ordered = sorted(sizes, key=math.prod)
+    ends = dict.fromkeys((ordered[0], ordered[-1]))
+    return " to ".join(f"{width}×{height}" for width, height in ends) + " px"
+
+
 def conditions_in_words(notes: Mapping[str, Iterable[str]]) -> str:
     """The conditions of the run times of several algorithms, from their notes by name; "" if unknown.
 
@@ -33,9 +59,8 @@ def conditions_in_words(notes: Mapping[str, Iterable[str]]) -> str:
     runs = [match for own in found.values() for match in own]
     if not runs:
         return ""
-    sizes = sorted(((int(match[1]), int(match[2])) for match in runs), key=math.prod)
-    ends = [f"{width}×{height}" for width, height in dict.fromkeys((sizes[0], sizes[-1]))]
-    parts = [f"{' to '.join(ends)} px", _range((match[3] for match in runs), "disparities")]
+    sizes = sizes_in_words((int(match[1]), int(match[2])) for match in runs)
+    parts = [sizes, _range((match[3] for match in runs), "disparities")]
     threads = {name: _range((match[4] for match in own if match[4]), "thread", "s") for name, own in found.items()}
     if len(set(threads.values())) > 1:
         parts.append(", ".join(f"{name} with {used or 'unknown threads'}" for name, used in threads.items()))
@@ -63,11 +88,11 @@ def _fact(key: str, what: str) -> MapMetric:
         f"{what} of the matcher on this scene, as measured or as the submission states it. Measured without loading "
         "and compiling; the note of the score says processor, threads, image size and number of disparities."
     )
-    unit = "MiB" if key == "peak_memory" else "s"
+    unit = {"peak_memory": "MiB", "weights": "million"}.get(key, "s")
     return MapMetric(
         id=key.replace("_", "-"),
         name=what,
-        formula=r"t" if unit == "s" else r"\max_t M(t)",
+        formula={"s": "t", "MiB": r"\max_t M(t)"}.get(unit, "n"),
         unit=unit,
         source="measured, or timeALG.txt as in Middlebury v3",
         function=fact,
@@ -82,3 +107,4 @@ def _fact(key: str, what: str) -> MapMetric:
 seconds = _fact("seconds", "Run time")
 cpu_seconds = _fact("cpu_seconds", "CPU time")
 peak_memory = _fact("peak_memory", "Peak memory")
+weights = _fact("weights", "Learned parameters")

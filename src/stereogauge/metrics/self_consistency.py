@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import SizeError
-from stereogauge.metrics.costs import PixelCosts, percent
-from stereogauge.metrics.declaration import Parameter, metric
+from stereogauge.metrics.costs import PixelCosts
+from stereogauge.metrics.declaration import Parameter, percentage
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture, heat
 from stereogauge.model import DisparityMap, Mask
@@ -68,17 +68,14 @@ def _difference_picture(m: Measurement, threshold: float) -> Picture:
     return _picture(m, "left–right disagreement", difference, "px", threshold)
 
 
-@metric(
+@percentage(
     id="smooth-gradient",
     name="Disparity gradient index",
     formula=r"\frac{100}{|V|} |\{x \in V : \|\nabla E(x)\| > t\}|",
-    unit="%",
-    range=(0.0, 100.0),
     parameters=(SLOPE,),
     needs=(),
     source=CABEZAS,
     missing="left out",
-    reduce=percent,
     wrong=("slope of at most {0:g}", "steeper than {0:g}"),
     picture=_slope_picture,
     examples=("smooth-gradient@1",),
@@ -93,17 +90,14 @@ def smooth_gradient(m: Measurement, threshold: float) -> PixelCosts:
     return _share_above(gradient_length(m.estimate), threshold)
 
 
-@metric(
+@percentage(
     id="smooth-acceleration",
     name="Disparity acceleration index",
     formula=r"\frac{100}{|V|} |\{x \in V : |\Delta E(x)| > t\}|",
-    unit="%",
-    range=(0.0, 100.0),
     parameters=(BEND,),
     needs=(),
     source=CABEZAS,
     missing="left out",
-    reduce=percent,
     wrong=("bent by at most {0:g}", "bent by more than {0:g}"),
     picture=_bend_picture,
     examples=("smooth-acceleration@1",),
@@ -133,17 +127,14 @@ def left_right_difference(left: DisparityMap, right: DisparityMap) -> NDArray[np
     return np.where(known, np.abs(left - found), np.float32(np.nan))
 
 
-@metric(
+@percentage(
     id="lr-consistency",
     name="Left–right inconsistency",
     formula=r"\frac{100}{|R|} |\{x \in R : |E_L(x) - E_R(x - E_L(x))| > t\}|",
-    unit="%",
-    range=(0.0, 100.0),
     parameters=(TOLERANCE,),
     needs=("right_estimate",),
     source="Scharstein & Szeliski, IJCV 2002 (cross-checking)",
     missing="counted",
-    reduce=percent,
     wrong=("agree within {0:g} px", "disagree by more than {0:g} px, or cannot be compared"),
     picture=_difference_picture,
     examples=("lr-consistency@1",),

@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.kernels.set_scores import direction_counts
-from stereogauge.masks.geometry.connected import central_gradient
+from stereogauge.masks.declaration import HCI, LIGHT_FIELDS
+from stereogauge.masks.geometry.connected import central_gradient, whole_windows
 from stereogauge.metrics.costs import Costs, PixelCosts, mean, quantile
 from stereogauge.metrics.declaration import Parameter, Statistic, map_metric, metric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture, grey_image
-from stereogauge.model import DisparityMap, Mask
+from stereogauge.model import DisparityMap
 
-LIGHT_FIELDS = "Honauer, Johannsen, Kondermann & Goldluecke, ACCV 2016"
 NORMALS = "Johannsen et al., CVPR workshops 2017"
 FACTOR = 100.0
 SCHARR = 1 / 16  # the benchmark's filter: (3, 10, 3)/16 across, (−1, 0, 1) along
@@ -86,14 +86,6 @@ def _angles(m: Measurement) -> Maps:
     return m.once("normal-error", angles)
 
 
-def _truth_defines(m: Measurement) -> Mask:
-    """Pixels whose 5 × 5 window is known: only there may an estimate be missing."""
-    import cv2
-
-    known = cv2.erode(np.isfinite(m.gt).astype(np.uint8), np.ones((5, 5), np.uint8), borderValue=0)
-    return np.asarray(known == 1)
-
-
 @metric(
     id="surface-bump",
     name="Bumpiness of surfaces",
@@ -107,6 +99,7 @@ def _truth_defines(m: Measurement) -> Mask:
         ),
     ),
     reduce=mean,
+    worst_pixel=lambda _, clip: FACTOR * clip,
     examples=("surface-bump@0.05", "surface-bump@0.5"),
 )
 def surface_bump(m: Measurement, clip: float) -> PixelCosts:
@@ -116,7 +109,7 @@ def surface_bump(m: Measurement, clip: float) -> PixelCosts:
     disparities are below 4 px; larger ones need a larger c.
     """
     norms = m.once("surface-bump", lambda: hessian_norm(m.error))
-    return PixelCosts(np.minimum(norms, clip), defined=_truth_defines(m), factor=FACTOR, empty=NO_WINDOW)
+    return PixelCosts(np.minimum(norms, clip), defined=whole_windows(m.gt), factor=FACTOR, empty=NO_WINDOW)
 
 
 @metric(
@@ -137,7 +130,7 @@ def normal_error(m: Measurement) -> PixelCosts:
     a and b are slopes by least squares over 5 × 5 px. 0: every patch is parallel to the true surface. `p-mis` measures
     angles in disparity space, where a surface seems the flatter the farther away it is.
     """
-    return PixelCosts(_angles(m), defined=_truth_defines(m), empty=NO_WINDOW)
+    return PixelCosts(_angles(m), defined=whole_windows(m.gt), empty=NO_WINDOW)
 
 
 @dataclass(frozen=True)
@@ -207,7 +200,7 @@ def _directions_picture(m: Measurement) -> Picture:
     r"h = \text{histogram of } \mathrm{atan2}(\partial_y, \partial_x) \text{ on } R",
     unit="°",
     range=(0.0, 180.0),
-    source="after Honauer, Maier-Hein & Kondermann, ICCV 2015, supplement, figures 9 and 10",
+    source=f"after {HCI}, supplement, figures 9 and 10",
     missing="left out",
     costs=_turns,
     picture=_directions_picture,

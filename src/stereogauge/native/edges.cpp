@@ -55,7 +55,8 @@ struct Path {
 
 // From every discontinuity pixel the gradient is followed both ways: rising disparity leads to the foreground, falling
 // disparity to the background. The band's `length` pixels are counted from the first one outside the discontinuity. A
-// path that does not rise by `least_gap` from background to foreground separates no surfaces. length < 32768.
+// path that does not rise by `least_gap` from background to foreground separates no surfaces. A discontinuity pixel of a
+// path that does belongs to the side that its own disparity is nearer to. length < 32768.
 EXPORT void SG(follow_bands)(const float *filled, const float *along_x, const float *along_y, const bool *discontinuity,
                              int64_t length, double least_gap, int16_t *rank, int8_t *side, float *beyond,
                              int64_t height, int64_t width) {
@@ -75,6 +76,9 @@ EXPORT void SG(follow_bands)(const float *filled, const float *along_x, const fl
             if (foreground - background < least_gap) continue;
             rising.mark(map, 1, background, up, length);
             falling.mark(map, -1, foreground, down, length);
+            const bool near = foreground - filled[at] < filled[at] - background;
+            side[at] = near ? 1 : -1;
+            beyond[at] = near ? background : foreground;
         }
 }
 KERNEL(follow_bands)

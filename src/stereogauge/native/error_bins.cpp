@@ -57,7 +57,8 @@ template <class Slot>
 static int64_t collect(const Slot *slots, const uint16_t *keys, const uint8_t *tables, const int64_t *numbers,
                        int64_t first, int64_t place, uint64_t *bits, int64_t *starts, int64_t *columns,
                        uint32_t *pixels, uint16_t *codes, Slot *owners, uint32_t *counts, int64_t height,
-                       int64_t width, int64_t room, int64_t code_count) {
+                       int64_t width, int64_t room, int64_t code_count, int64_t slot_count) {
+    if (place < 0) return -1;
     for (int64_t y = 0; y < height; y++) {
         const uint16_t *row = keys + y * width;
         const Slot *own = slots + y * width;
@@ -65,6 +66,7 @@ static int64_t collect(const Slot *slots, const uint16_t *keys, const uint8_t *t
         for (int64_t i = 0; i < found && place < room; i++, place++) {
             const int64_t x = columns[i];
             const int64_t code = numbers[row[x] >> PART_BITS] * PARTS + row[x] % PARTS;
+            if (code >= code_count || own[x] >= slot_count) return -1;
             pixels[place] = (uint32_t)(first + y * width + x);
             codes[place] = (uint16_t)code;
             owners[place] = own[x];
@@ -107,11 +109,14 @@ static bool all_equal(const float *values, int64_t count) {
 // places of the first pixel of a code and after the last, and a rank; those of one code, and of one region of it,
 // follow each other. With whole-numbered disparities all errors of a code are equal.
 template <class Slot>
-static void select(const float *estimate, const float *truth, const uint32_t *pixels, const uint16_t *codes,
+static bool select(const float *estimate, const float *truth, const uint32_t *pixels, const uint16_t *codes,
                    const Slot *owners, int64_t *next_place, const int64_t *questions, const bool *members,
-                   uint32_t *chosen, Slot *chosen_owners, float *errors, float *inside, float *found, int64_t count,
-                   int64_t question_count, int64_t slot_count, int64_t room) {
+                   uint32_t *chosen, Slot *chosen_owners, float *errors, float *inside, float *found,
+                   int64_t pixel_count, int64_t count, int64_t code_count, int64_t question_count, int64_t region_count,
+                   int64_t slot_count, int64_t room) {
+    for (int64_t k = 0; k < room; k++) chosen[k] = 0, chosen_owners[k] = 0;
     for (int64_t i = 0; i < count; i++) {
+        if (codes[i] >= code_count || pixels[i] >= pixel_count || owners[i] >= slot_count) return false;
         const int64_t place = next_place[codes[i]];
         if (place >= 0 && place < room) {
             next_place[codes[i]] = place + 1;
@@ -129,7 +134,8 @@ static void select(const float *estimate, const float *truth, const uint32_t *pi
     bool equal = false;
     int64_t size = 0;
     for (const int64_t *q = questions; q < questions + 4 * question_count; before = q, q += 4) {
-        const int64_t region = q[0], first = q[1], last = q[2];
+        const int64_t region = q[0], first = q[1], last = q[2], rank = q[3];
+        if (region < 0 || region >= region_count || first < 0 || first >= last || last > room || rank < 0) return false;
         const bool new_code = !before || first != before[1];
         if (new_code) equal = all_equal(errors + first, last - first);
         if (new_code || region != before[0]) size = 0;
@@ -142,8 +148,10 @@ static void select(const float *estimate, const float *truth, const uint32_t *pi
                 inside[size] = errors[k];
                 size += members[region * slot_count + chosen_owners[k]];
             }
-        *found++ = selected(inside, size, q[3]);
+        if (rank >= size) return false;
+        *found++ = selected(inside, size, rank);
     }
+    return true;
 }
 
 #define BINS_BY_SLOT(bits)                                                                                             \
@@ -151,18 +159,20 @@ static void select(const float *estimate, const float *truth, const uint32_t *pi
         const uint##bits##_t *slots, const uint16_t *keys, const uint8_t *tables, const int64_t *numbers,              \
         int64_t first, int64_t place, uint64_t *found_bits, int64_t *starts, int64_t *columns, uint32_t *pixels,       \
         uint16_t *codes, uint##bits##_t *owners, uint32_t *counts, int64_t height, int64_t width,                      \
-        int64_t room, int64_t, int64_t code_count) {                                                                   \
+        int64_t room, int64_t slot_count, int64_t code_count) {                                                        \
         return collect(slots, keys, tables, numbers, first, place, found_bits, starts, columns, pixels, codes, owners, \
-                       counts, height, width, room, code_count);                                                       \
+                       counts, height, width, room, code_count, slot_count);                                           \
     }                                                                                                                  \
     KERNEL(collect_pixels_u##bits)                                                                                     \
-    EXPORT void SG(select_errors_u##bits)(                                                                             \
+    EXPORT bool SG(select_errors_u##bits)(                                                                             \
         const float *estimate, const float *truth, const uint32_t *pixels, const uint16_t *codes,                      \
         const uint##bits##_t *owners, int64_t *next_place, const int64_t *questions, const bool *members,              \
-        uint32_t *chosen, uint##bits##_t *chosen_owners, float *errors, float *inside, float *found, int64_t,          \
-        int64_t count, int64_t, int64_t question_count, int64_t, int64_t slot_count, int64_t room) {                   \
-        select(estimate, truth, pixels, codes, owners, next_place, questions, members, chosen, chosen_owners, errors,  \
-               inside, found, count, question_count, slot_count, room);                                                \
+        uint32_t *chosen, uint##bits##_t *chosen_owners, float *errors, float *inside, float *found,                   \
+        int64_t pixel_count, int64_t count, int64_t code_count, int64_t question_count, int64_t region_count,          \
+        int64_t slot_count, int64_t room) {                                                                            \
+        return select(estimate, truth, pixels, codes, owners, next_place, questions, members, chosen, chosen_owners,   \
+                      errors, inside, found, pixel_count, count, code_count, question_count, region_count, slot_count, \
+                      room);                                                                                           \
     }                                                                                                                  \
     KERNEL(select_errors_u##bits)
 BINS_BY_SLOT(8)

@@ -37,15 +37,32 @@ template <class V, class T> INLINE V splat(T value) { return V{} + value; }  // 
 template <class V, int... I> INLINE V iota(Lanes<I...>) { return V{I...}; }
 template <class V> INLINE V iota() { return iota<V>(first<lanes_of<V>>{}); }
 
-// The lanes of `here` one place up, `before` ending in the place that is left; and one place down.
+// The lanes of `here` one place up, `before` ending in the place that is left; and one place down. For bytes and 16 bits
+// of 64 bytes, AVX-512 without VBMI has no single shuffle: whole words are moved across quarters, then lanes in each.
 template <class V, int... I> INLINE V up(V before, V here, Lanes<I...>) {
     return __builtin_shufflevector(before, here, (lanes_of<V> - 1 + I)...);
 }
-template <class V> INLINE V up(V before, V here) { return up(before, here, first<lanes_of<V>>{}); }
+template <class V> INLINE V up(V before, V here) {
+#if defined(__AVX512BW__) && !defined(__AVX512VBMI__)
+    if constexpr (sizeof(V) == 64) {
+        const __m512i earlier = _mm512_alignr_epi64((__m512i)here, (__m512i)before, 6);
+        return (V)_mm512_alignr_epi8((__m512i)here, earlier, 16 - sizeof(V{}[0]));
+    }
+#endif
+    return up(before, here, first<lanes_of<V>>{});
+}
 template <class V, int... I> INLINE V down(V here, V after, Lanes<I...>) {
     return __builtin_shufflevector(here, after, (1 + I)...);
 }
-template <class V> INLINE V down(V here, V after) { return down(here, after, first<lanes_of<V>>{}); }
+template <class V> INLINE V down(V here, V after) {
+#if defined(__AVX512BW__) && !defined(__AVX512VBMI__)
+    if constexpr (sizeof(V) == 64) {
+        const __m512i later = _mm512_alignr_epi64((__m512i)after, (__m512i)here, 2);
+        return (V)_mm512_alignr_epi8(later, (__m512i)here, sizeof(V{}[0]));
+    }
+#endif
+    return down(here, after, first<lanes_of<V>>{});
+}
 
 // Lanes a0 b0 a1 b1 ... of two vectors, from number FROM of each on.
 template <int FROM, class V, int... I> INLINE V interleaved(V a, V b, Lanes<I...>) {
@@ -89,10 +106,10 @@ template <class V> INLINE auto smallest(V v) {
     } else {
 #if defined(__SSE4_1__)
         if constexpr (lanes_of<V> == 16)
-            return (uint8_t)_mm_extract_epi16(
-                _mm_minpos_epu16(_mm_min_epu8((__m128i)v, _mm_srli_epi16((__m128i)v, 8))), 0);
+            return (uint8_t)_mm_cvtsi128_si32(
+                _mm_minpos_epu16(_mm_min_epu8((__m128i)v, _mm_srli_epi16((__m128i)v, 8))));
         else
-            return (uint16_t)_mm_extract_epi16(_mm_minpos_epu16((__m128i)v), 0);
+            return (uint16_t)_mm_cvtsi128_si32(_mm_minpos_epu16((__m128i)v));
 #elif defined(__aarch64__)
         if constexpr (lanes_of<V> == 16)
             return vminvq_u8((uint8x16_t)v);
@@ -187,6 +204,10 @@ template <class V> INLINE V chosen(V mask, V yes, V no) { return (yes & mask) | 
 // As many lanes as Wide has, from numbers of fewer bytes.
 template <class Wide, class T> INLINE Wide widened(const T *at) {
     constexpr int count = lanes_of<Wide>;
+#if defined(__AVX512F__)
+    if constexpr (count == 16 && sizeof(T) == 1) return (Wide)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)at));
+    if constexpr (count == 16 && sizeof(T) == 2) return (Wide)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)at));
+#endif
 #if defined(__AVX2__)
     if constexpr (count == 8 && sizeof(T) == 1) return (Wide)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)at));
     if constexpr (count == 8 && sizeof(T) == 2) return (Wide)_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)at));
@@ -210,6 +231,9 @@ template <class V> INLINE vec<uint8_t, sizeof(V)> packed(V a, V b) {
 
 // Write the lower halves of 32-bit numbers below 65536.
 template <class V> INLINE void store_narrow(uint16_t *at, V v) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(V) == 64) return _mm256_storeu_si256((__m256i *)at, _mm512_cvtepi32_epi16((__m512i)v));
+#endif
 #if defined(__AVX2__)
     if constexpr (sizeof(V) == 32) {
         const __m256i pairs = _mm256_packus_epi32((__m256i)v, (__m256i)v);

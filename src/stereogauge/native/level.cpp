@@ -1,5 +1,8 @@
-// Which of the levels in this library the processor can run (names as in hatch_build.py), and what compiled it.
+// Which level the processor can run (names as in hatch_build.py), which ones this library holds, and what compiled it.
 #include "kernel.h"
+
+EXPORT const char *levels() { return SG_LEVELS; }
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 

@@ -39,9 +39,10 @@ template <class Slot> struct Rows {  // one row of the maps, and scratch rows of
     uint16_t *keys;
 };
 
-// Whether a row has a true disparity of 0, and a disparity whose point is not in front of the cameras.
+// Whether a row has a true disparity of 0, and a disparity whose point is not in front of the cameras; its largest slot.
 struct Special {
     bool zero, behind;
+    uint32_t slot;
 };
 
 // Errors, relative errors, histogram entries and fine keys of a row of at least LANES pixels; with DEPTH also the two
@@ -51,6 +52,7 @@ template <class Slot, bool DEPTH> static Special error_row(const Rows<Slot> r, c
     const Real middle = splat<Real>(s.middle), all = (Real)splat<Word>(s.charge ? ~0u : 0u);
     const Real first_size = (Real)splat<Word>(FIRST_BITS), last_size = (Real)splat<Word>(LAST_BITS);
     Real least = splat<Real>(__builtin_inff()), least_of_both = least;
+    Word highest = {};
     for (int64_t start = 0; start < width; start += LANES) {
         const int64_t x = start < width - LANES ? start : width - LANES;
         const Real e = load<Real>(r.estimate + x), d = load<Real>(r.truth + x), magnitude = magnitude_of(d);
@@ -63,10 +65,11 @@ template <class Slot, bool DEPTH> static Special error_row(const Rows<Slot> r, c
         const Word d1 = (Word)(guarded * D1_SHARE > larger(magnitude, zero + D1_SHARE * D1_PIXELS));
         const Word key = (fine >> PART_BITS) + (d1 & BINS);
         // known is -1 where there is a truth: such pixels are missing, the others ignored.
-        const Word entry = chosen(both, key, known + IGNORED_KEY);
+        const Word entry = chosen(both, key, known + IGNORED_KEY), slot = widened<Word>(r.slots + x);
+        highest = larger(highest, slot);
         store(r.errors + x, error);
         store(r.shares + x, (Real)((Word)(magnitude > zero) & (Word)(size / magnitude)));
-        store(r.entries + x, entry + widened<Word>(r.slots + x) * KEYS);
+        store(r.entries + x, entry + slot * KEYS);
         store_narrow(r.keys + x, chosen(both, fine, known + FINE_IGNORED));
         if constexpr (DEPTH) {
             const Word given = (Word)(e > behind), in_front = (Word)(d > behind);
@@ -80,6 +83,7 @@ template <class Slot, bool DEPTH> static Special error_row(const Rows<Slot> r, c
     for (int i = 0; i < LANES; i++) {
         special.zero |= least[i] <= 0;
         special.behind |= least_of_both[i] <= s.behind;
+        special.slot = highest[i] > special.slot ? highest[i] : special.slot;
     }
     return special;
 }
@@ -130,11 +134,20 @@ static void add_groups(const float *errors, const float *shares, const double *d
         for (int part = 0; part < PARTS; part++) store(sums + GROUP * k + PER * part, totals[k][part]);
 }
 
+// Whether all of some groups begin in a row.
+INLINE bool inside(const uint32_t *group, const uint32_t *end, int64_t width) {
+    uint32_t last = 0;
+    for (; group < end; group++) last = *group > last ? *group : last;
+    return (int64_t)(last >> 8) * GROUP < width;
+}
+
 template <class Slot, bool DEPTH>
-static void tally(const float *estimate, const float *truth, const Slot *slots, const int64_t *segment_rows,
+static bool tally(const float *estimate, const float *truth, const Slot *slots, const int64_t *segment_rows,
                   const uint32_t *segments, const int64_t *firsts, const uint32_t *groups, double shift, Scale scale,
                   Rows<Slot> r, double *depth, uint16_t *keys, double *sums, uint32_t *histogram, bool *zero_rows,
-                  bool *behind_rows, int64_t height, int64_t width, int64_t key_rows) {
+                  bool *behind_rows, int64_t height, int64_t width, int64_t segment_count, int64_t group_count,
+                  int64_t key_rows, int64_t slot_count) {
+    if (height > 0 && (width < LINE || key_rows < 1)) return false;
     const int64_t whole = width - width % LINE;
     for (int64_t y = 0; y < height; y++) {
         const int64_t at = y * width, below = (y + 1 < height ? y + 1 : y) * width;
@@ -145,6 +158,7 @@ static void tally(const float *estimate, const float *truth, const Slot *slots, 
         const Special special = error_row<Slot, DEPTH>(r, scale, width);
         zero_rows[y] = special.zero;
         behind_rows[y] = special.behind;
+        if (special.slot >= slot_count || segment_rows[y] < 0 || segment_rows[y + 1] > segment_count) return false;
         const uint16_t *next_keys = keys + (y + 1 < key_rows ? y + 1 : key_rows - 1) * width;
         for (int64_t first = 0; first < whole; first += LINE) {
             // Maps are read once: were they kept in the cache, keys would be gone from it before they are read again.
@@ -158,28 +172,33 @@ static void tally(const float *estimate, const float *truth, const Slot *slots, 
         if constexpr (DEPTH) depth_line(r.used + whole, r.safe + whole, shift, depth + whole);
         for (int64_t x = whole; x < width; x++) histogram[r.entries[x]]++;
         for (int64_t i = segment_rows[y]; i < segment_rows[y + 1]; i++) {
-            double *own = sums + (int64_t)(segments[i] >> 1) * SUMS * GROUP;
+            const int64_t slot = segments[i] >> 1;
+            if (slot >= slot_count || firsts[i] < 0 || firsts[i + 1] > group_count) return false;
+            double *own = sums + slot * SUMS * GROUP;
             const uint32_t *from = groups + firsts[i], *to = groups + firsts[i + 1];
+            if (!inside(from, to, width)) return false;
             if (segments[i] & 1) add_groups<DEPTH, false>(r.errors, r.shares, depth, from, to, own);
             else add_groups<DEPTH, true>(r.errors, r.shares, depth, from, to, own);
         }
     }
+    return true;
 }
 
 // Sums (slot, sum, pixel of a group), histogram (slot, key) and fine keys of all pixels; `depth` may be null. `keys` has
 // a row for each of the maps, or one for all. Rows of scratch have room for `width` rounded up to whole lines and one more.
 #define TALLY(name, Slot)                                                                                              \
-    EXPORT void SG(name)(                                                                                              \
+    EXPORT bool SG(name)(                                                                                              \
         const float *estimate, const float *truth, const Slot *slots, const int64_t *segment_rows,                     \
         const uint32_t *segments, const int64_t *firsts, const uint32_t *groups, double shift, float behind,           \
         float near, float far, float middle, bool charge, float *errors, float *shares, double *depth, float *used,    \
         float *safe, uint32_t *entries, uint16_t *keys, double *sums, uint32_t *histogram, bool *zero_rows,            \
-        bool *behind_rows, int64_t height, int64_t width, int64_t, int64_t, int64_t key_rows, int64_t) {               \
+        bool *behind_rows, int64_t height, int64_t width, int64_t segment_count, int64_t group_count,                  \
+        int64_t key_rows, int64_t slot_count) {                                                                        \
         const Scale scale = {behind, near, far, middle, charge};                                                       \
         const Rows<Slot> rows = {nullptr, nullptr, nullptr, errors, shares, used, safe, entries, nullptr};             \
-        (depth ? tally<Slot, true> : tally<Slot, false>)(estimate, truth, slots, segment_rows, segments, firsts,       \
-                                                         groups, shift, scale, rows, depth, keys, sums, histogram,     \
-                                                         zero_rows, behind_rows, height, width, key_rows);             \
+        return (depth ? tally<Slot, true> : tally<Slot, false>)(                                                       \
+            estimate, truth, slots, segment_rows, segments, firsts, groups, shift, scale, rows, depth, keys, sums,     \
+            histogram, zero_rows, behind_rows, height, width, segment_count, group_count, key_rows, slot_count);       \
     }                                                                                                                  \
     KERNEL(name)
 TALLY(tally_errors_u8, uint8_t)
@@ -188,11 +207,12 @@ TALLY(tally_errors_u16, uint16_t)
 // Count by slot, in rows that are `special`: D = 0; of these, without an estimate; truth not in front of the cameras;
 // of these, without an estimate; estimate not in front of the cameras although the truth is.
 template <class Slot>
-static void exclusions(const float *estimate, const float *truth, const Slot *slots, double offset, const bool *special,
-                       int64_t *counts, int64_t height, int64_t width) {
+static bool exclusions(const float *estimate, const float *truth, const Slot *slots, double offset, const bool *special,
+                       int64_t *counts, int64_t height, int64_t width, int64_t slot_count) {
     for (int64_t y = 0; y < height; y++)
         for (int64_t x = special[y] ? 0 : width; x < width; x++) {
             const int64_t i = y * width + x;
+            if (slots[i] >= slot_count) return false;
             const float e = estimate[i], d = truth[i];
             const bool zero = d == 0, truth_behind = (double)d + offset <= 0, missing = e != e;
             const bool estimate_behind = (double)e + offset <= 0 && d == d;
@@ -203,31 +223,34 @@ static void exclusions(const float *estimate, const float *truth, const Slot *sl
             own[3] += truth_behind && missing;
             own[4] += estimate_behind && !truth_behind;
         }
+    return true;
 }
 
 // The Sigma-Z-Error as printed, by slot: |fB/(D + mu) - fB/(E + mu)| over all known D. A missing E is taken as 0, or
 // contributes nothing where it is not charged.
 template <class Slot>
-static void literal(const float *estimate, const float *truth, const Slot *slots, double focal_baseline, double mu,
-                    bool charge, double *sums, int64_t pixels) {
+static bool literal(const float *estimate, const float *truth, const Slot *slots, double focal_baseline, double mu,
+                    bool charge, double *sums, int64_t pixels, int64_t slot_count) {
     for (int64_t i = 0; i < pixels; i++) {
+        if (slots[i] >= slot_count) return false;
         const double d = truth[i], e = estimate[i];
         if (d != d || (e != e && !charge)) continue;
         sums[slots[i]] += fabs(focal_baseline / (d + mu) - focal_baseline / ((e != e ? 0.0 : e) + mu));
     }
+    return true;
 }
 
 #define BY_SLOT(bits)                                                                                                  \
-    EXPORT void SG(count_exclusions_u##bits)(const float *estimate, const float *truth, const uint##bits##_t *slots,   \
+    EXPORT bool SG(count_exclusions_u##bits)(const float *estimate, const float *truth, const uint##bits##_t *slots,   \
                                              double offset, const bool *special, int64_t *counts, int64_t height,      \
-                                             int64_t width, int64_t) {                                                 \
-        exclusions(estimate, truth, slots, offset, special, counts, height, width);                                    \
+                                             int64_t width, int64_t slot_count) {                                      \
+        return exclusions(estimate, truth, slots, offset, special, counts, height, width, slot_count);                 \
     }                                                                                                                  \
     KERNEL(count_exclusions_u##bits)                                                                                   \
-    EXPORT void SG(literal_depth_u##bits)(const float *estimate, const float *truth, const uint##bits##_t *slots,      \
+    EXPORT bool SG(literal_depth_u##bits)(const float *estimate, const float *truth, const uint##bits##_t *slots,      \
                                           double focal_baseline, double mu, bool charge, double *sums, int64_t height, \
-                                          int64_t width, int64_t) {                                                    \
-        literal(estimate, truth, slots, focal_baseline, mu, charge, sums, height * width);                             \
+                                          int64_t width, int64_t slot_count) {                                         \
+        return literal(estimate, truth, slots, focal_baseline, mu, charge, sums, height * width, slot_count);          \
     }                                                                                                                  \
     KERNEL(literal_depth_u##bits)
 BY_SLOT(8)

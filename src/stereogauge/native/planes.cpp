@@ -267,7 +267,7 @@ EXPORT bool SG(nearest_planes)(const float *disparity, const bool *known, const 
                                int64_t step, int64_t reach, double tolerance, int64_t *beside, int16_t *labels,
                                int64_t height, int64_t width, int64_t rows, int64_t columns, int64_t number,
                                int64_t cells) {
-    if (cells < (2 * reach + 1) * (2 * reach + 1)) return false;
+    if (step < 1 || reach < 0 || cells < (2 * reach + 1) * (2 * reach + 1)) return false;
     for (int64_t row = 0; row < rows; row++)
         for (int64_t column = 0; column < columns; column++) {
             int64_t found = 0;

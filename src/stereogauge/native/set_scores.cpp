@@ -66,7 +66,7 @@ KERNEL(edge_fuzziness)
 // without an estimate, with a gradient of 0, or beside a missing estimate has no direction. `counts` begins as 0.
 EXPORT bool SG(direction_counts)(const float *estimate, const int32_t *pixels, int64_t *counts, int64_t height,
                                  int64_t width, int64_t count, int64_t bins) {
-    if (!positions_fit(pixels, count, height * width)) return false;
+    if (!positions_fit(pixels, count, height * width) || bins < 1) return false;
     Place at{width};
     for (int64_t i = 0; i < count; i++) {
         at.move(pixels[i]);

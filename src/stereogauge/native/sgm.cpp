@@ -115,7 +115,7 @@ template <class T, int N, int PATHS> struct Running {
 };
 
 // N disparities of a pixel from d on: costs, paths, their sums, and in the modes that decide the lowest sums.
-template <class T, int N, Mode MODE, int PATHS, int BYTES, int BLOCKS>
+template <class T, int N, Mode MODE, int PATHS, int BYTES, int LENGTH>
 INLINE void block(const Place<T, PATHS> &p, int64_t d, Running<T, N, PATHS> &r) {
     typedef vec<T, N> V;
     typedef typename Running<T, N, PATHS>::S S;
@@ -141,7 +141,7 @@ INLINE void block(const Place<T, PATHS> &p, int64_t d, Running<T, N, PATHS> &r) 
 #pragma GCC unroll 4
     for (int i = first_path; i < PATHS; i++) {
         const V here = load<V>(p.slots[i] + d);
-        const bool last = BLOCKS ? d + N == N * BLOCKS : d + N >= p.padded;
+        const bool last = d + N >= (LENGTH ? LENGTH : p.padded);
         const V after = last ? most : load<V>(p.slots[i] + d + N);
         const V step = add_saturated(smaller(up(r.before[i], here), down(here, after)), small);
         const V path = add_saturated(smaller((V)(smaller(here, step) - r.base[i]), r.large[i]), cost);
@@ -185,12 +185,11 @@ INLINE void block(const Place<T, PATHS> &p, int64_t d, Running<T, N, PATHS> &r) 
     }
 }
 
-// All pixels of image row y, in the sweep's direction; `row` counts in that direction. BYTES and BLOCKS are 0, or the
-// number of bytes of a code and of blocks of disparities, known to the compiler.
-template <class T, Mode MODE, int PATHS, int BYTES, int BLOCKS>
+// All pixels of image row y, in the sweep's direction; `row` counts in that direction. N disparities at a time; BYTES and
+// LENGTH are 0, or the number of bytes of a code and the padded number of disparities, known to the compiler.
+template <class T, int N, Mode MODE, int PATHS, int BYTES, int LENGTH>
 static __attribute__((noinline)) void sweep_pixels(const Sweep<T> &s, int64_t row, int64_t y, uint16_t *volume) {
-    constexpr int N = REGISTER / sizeof(T), LEAST = N < 32 ? N : 32, first_path = MODE == FORGET ? 1 : 0;
-    const int64_t width = s.width, padded = BLOCKS ? N * BLOCKS : s.padded;
+    const int64_t width = s.width, padded = LENGTH ? LENGTH : s.padded;
     const int64_t slots[4] = {0, 0, (width - row % width) % width, row % width};
     // Where a path begins in this row: along the row, and where a diagonal one enters the image from the side.
     const int64_t begins[4] = {0, -1, slots[2], (row + width - 1) % width};
@@ -227,29 +226,11 @@ static __attribute__((noinline)) void sweep_pixels(const Sweep<T> &s, int64_t ro
     T along = 0;
     for (int64_t column = 0; column < width; column++) {
         auto r = Running<T, N, PATHS>::begin(p, along);
-        int64_t d = 0;
-        if constexpr (BLOCKS) {
 #pragma GCC unroll 4
-            for (int k = 0; k < BLOCKS; k++) block<T, N, MODE, PATHS, BYTES, BLOCKS>(p, k * N, r);
-        } else {
-            for (; d + N <= padded; d += N) block<T, N, MODE, PATHS, BYTES, BLOCKS>(p, d, r);
-        }
-        T minima[PATHS];
-        if (LEAST == N || BLOCKS || d == padded)
-            for (int i = first_path; i < PATHS; i++) minima[i] = smallest(r.lowest[i]);
-        uint32_t found = MODE >= DECIDE ? r.key() : 0;
-        if constexpr (LEAST < N && BLOCKS == 0)
-            if (d < padded) {  // half a register is left
-                auto rest = Running<T, LEAST, PATHS>::begin(p, along);
-                for (int i = 0; i < PATHS; i++) rest.before[i] = part<N - LEAST>(r.before[i], first<LEAST>{});
-                block<T, LEAST, MODE, PATHS, BYTES, BLOCKS>(p, d, rest);
-                for (int i = first_path; i < PATHS; i++) {
-                    const auto low = part<0>(r.lowest[i], first<LEAST>{}), high = part<LEAST>(r.lowest[i], first<LEAST>{});
-                    minima[i] = smallest(smaller(smaller(low, high), rest.lowest[i]));
-                }
-                const uint32_t other = MODE >= DECIDE ? rest.key() : 0;
-                found = other < found ? other : found;
-            }
+        for (int64_t d = 0; d < padded; d += N) block<T, N, MODE, PATHS, BYTES, LENGTH>(p, d, r);
+        T minima[PATHS];  // all before the first store, which the compiler cannot move
+        for (int i = MODE == FORGET ? 1 : 0; i < PATHS; i++) minima[i] = smallest(r.lowest[i]);
+        const uint32_t found = MODE >= DECIDE ? r.key() : 0;
         if constexpr (MODE != FORGET) along = minima[0];
         for (int i = 1; i < PATHS; i++) {
             *p.minima[i]++ = minima[i];
@@ -274,19 +255,25 @@ static __attribute__((noinline)) void sweep_pixels(const Sweep<T> &s, int64_t ro
     }
 }
 
-// The usual cases have a form of their own, in which the compiler knows the bytes of a code (7 x 7 windows) and up to
-// four blocks of disparities. Where the costs are in the volume, the bytes do not matter.
+// The usual cases have a form of their own, in which the compiler knows the bytes of a code (7 x 7 windows) and the
+// padded number of disparities. Where the costs are in the volume, the bytes do not matter. Disparities that do not fill
+// a whole number of the largest registers are taken 32 at a time.
+template <class T, Mode MODE, int PATHS, int BYTES, int... LENGTHS>
+static void sweep_row(const Sweep<T> &s, int64_t row, int64_t y, uint16_t *volume, Lanes<LENGTHS...>) {
+    constexpr int N = REGISTER / sizeof(T), LEAST = N < 32 ? N : 32;
+    const bool known = (... || (s.padded == LENGTHS && (sweep_pixels<T, LENGTHS % N ? LEAST : N, MODE, PATHS, BYTES,
+                                                                     LENGTHS>(s, row, y, volume), true)));
+    if (known) return;
+    if (s.padded % N) sweep_pixels<T, LEAST, MODE, PATHS, BYTES, 0>(s, row, y, volume);
+    else sweep_pixels<T, N, MODE, PATHS, BYTES, 0>(s, row, y, volume);
+}
 template <class T, Mode MODE, int PATHS>
 static void sweep_row(const Sweep<T> &s, int64_t row, int64_t y, uint16_t *volume) {
     constexpr int BYTES = sizeof(T) == 1 && MODE >= DECIDE ? 1 : 6;
-    if (BYTES != 1 && s.bytes != BYTES) return sweep_pixels<T, MODE, PATHS, 0, 0>(s, row, y, volume);
-    if constexpr (sizeof(T) == 1 && PATHS == 4 && MODE != FORGET) {
-        if (s.padded == REGISTER) return sweep_pixels<T, MODE, PATHS, BYTES, 1>(s, row, y, volume);
-        if (s.padded == 2 * REGISTER) return sweep_pixels<T, MODE, PATHS, BYTES, 2>(s, row, y, volume);
-        if (s.padded == 3 * REGISTER) return sweep_pixels<T, MODE, PATHS, BYTES, 3>(s, row, y, volume);
-        if (s.padded == 4 * REGISTER) return sweep_pixels<T, MODE, PATHS, BYTES, 4>(s, row, y, volume);
-    }
-    sweep_pixels<T, MODE, PATHS, BYTES, 0>(s, row, y, volume);
+    if (BYTES != 1 && s.bytes != BYTES) sweep_row<T, MODE, PATHS, 0>(s, row, y, volume, Lanes<>{});
+    else if constexpr (PATHS < 4 || MODE == FORGET) sweep_row<T, MODE, PATHS, BYTES>(s, row, y, volume, Lanes<>{});
+    else if constexpr (sizeof(T) == 2) sweep_row<T, MODE, PATHS, BYTES>(s, row, y, volume, Lanes<64, 96, 128>{});
+    else sweep_row<T, MODE, PATHS, BYTES>(s, row, y, volume, Lanes<32, 64, 96, 128, 192, 256>{});
 }
 
 // The offset of the minimum from the winner, in [-1/2, 1/2]; 0 where the three costs do not bend.

@@ -2,6 +2,8 @@
 
 from stereogauge.protocol.parameters import GeometryParameters, RegionParameters, SigmaZParameters
 from stereogauge.protocol.protocol import (
+    Aggregation,
+    Aggregations,
     InvalidPolicy,
     Protocol,
     choice_names,
@@ -12,6 +14,8 @@ from stereogauge.protocol.protocol import (
 )
 
 __all__ = [
+    "Aggregation",
+    "Aggregations",
     "GeometryParameters",
     "InvalidPolicy",
     "Protocol",

@@ -62,6 +62,77 @@ class SigmaZParameters:
         return METRES if self.metric and calibrated else PER_PIXEL
 
 
+@dataclass(frozen=True)
+class PixelParameters:
+    """Which pixels and scenes count beyond those with ground truth: table `[pixels]`.
+
+    A pixel whose true disparity is not above `above` or not below `below` belongs to no region. `window` is the part
+    of the image that is evaluated, as shares (top, bottom, left, right) of its height and width, cut off to whole
+    pixels. A scene with ground truth on less than `least_known` of its pixels, or of which less than `least_kept` of
+    the known pixels remain, has nothing to measure.
+    """
+
+    above: Annotated[float, number("true disparities must be larger; none: any", "px")] | None = None
+    below: Annotated[float, number("true disparities must be smaller; none: any", "px")] | None = None
+    window: Annotated[
+        tuple[Annotated[float, number("share of the size", least=0, most=1)], ...],
+        entry("top, bottom, left and right end of the evaluated part as shares of the size; none: all of it"),
+    ] = ()
+    least_known: Annotated[float, number("smallest share of pixels with ground truth", least=0, most=1)] = 0.0
+    least_kept: Annotated[float, number("smallest share of them that is evaluated", least=0, most=1)] = 0.0
+
+    def __post_init__(self) -> None:
+        check(self, "pixels", ProtocolError)
+        if len(self.window) not in (0, 4):
+            raise ProtocolError(
+                f"pixels.window has 4 numbers, the top, bottom, left and right end as shares; found {len(self.window)}."
+            )
+
+
+@dataclass(frozen=True)
+class DepthParameters:
+    """Which depths are measured and how: table `[depth]`.
+
+    A pixel whose true depth is not between `least` and `most` belongs to no region; estimated depths are clipped to
+    them. `alignment` fits the estimate to the ground truth of a scene first: `median` multiplies its depths by the
+    ratio of the median depths, `scale-shift` replaces its disparities d by s·d + t with the least squared error.
+    """
+
+    least: Annotated[float, number("smallest depth", "m", least=0)] = 0.0
+    most: Annotated[float, number("largest depth; none: any", "m", above=0)] | None = None
+    alignment: Annotated[Literal["none", "median", "scale-shift"], entry("how estimates are fitted first")] = "none"
+
+    def __post_init__(self) -> None:
+        check(self, "depth", ProtocolError)
+
+
+ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class ErrorParameters:
+    """How errors are judged: table `[errors]`.
+
+    An error is bad where it is above a threshold, or with `>=` where it is the threshold or above. An error that
+    differs from a threshold by no more than `rounding` equals it. `quantiles` takes one of n errors in order of size:
+    `linear` interpolates between two of them, `floor` takes the one at position ⌊n·q⌋, counted from 0. With
+    `within_width`, an estimate whose size is larger than the image width is a missing one.
+    """
+
+    comparison: Annotated[Literal[">", ">="], entry("how a bad error compares with a threshold")] = ">"
+    rounding: Annotated[float, number("largest difference of equal values", "px", least=0)] = ROUNDING
+    quantiles: Annotated[Literal["linear", "floor"], entry("which value a quantile is")] = "linear"
+    within_width: Annotated[bool, entry("whether estimates beyond the image width are missing")] = False
+
+    def __post_init__(self) -> None:
+        check(self, "errors", ProtocolError)
+
+    @property
+    def usual(self) -> bool:
+        """Whether errors are compared as the pass over the pixels that all metrics share compares them."""
+        return self.comparison == ">" and self.rounding == ROUNDING
+
+
 def common_unit(units: Collection[str]) -> str:
     """The one unit of several scenes; says so where they differ, and names both where a scene's unit is not known."""
     if not units or "" in units:
@@ -116,17 +187,27 @@ class GeometryParameters:
     ] = 0.0025
     plane_tolerance: Annotated[float, number("largest distance of an inlier, × s", "px", least=0)] = 0.5
     plane_tolerance_floor: Annotated[float, number("least tolerance", "px", least=0)] = 0.1
-    plane_angle: Annotated[
-        float, number("largest angle between the 5 × 5 normal and that of the plane", "degrees", least=0)
-    ] = 1.75
     plane_iterations: Annotated[int, whole("random triples tried for one plane", least=1)] = 200
     plane_seed: Annotated[int, whole("seed of the random triples", least=0)] = 0
     fine_gradient: Annotated[
-        float, number("rise and fall over one pixel at the rims of a fine structure, × s", "px", above=0)
+        float,
+        number(
+            "rise and fall over one pixel at the rims of a fine structure, × s, at least the tolerance", "px", above=0
+        ),
     ] = 4.0
-    fine_width: Annotated[float, number("largest width of a fine structure on a row, × s", "px", least=0)] = 32.0
+    fine_width: Annotated[float, number("largest width of a fine structure on a row, × s", "px", least=0)] = 48.0
     fine_width_floor: Annotated[int, whole("least such width", "px", least=0)] = 4
+    fine_widening: Annotated[
+        float, number("multiple of that width up to which rows of a mostly thin structure belong to it", least=1)
+    ] = 1.5
+    fine_thin_share: Annotated[
+        float, number("share of its rows on which a structure with wider rows must be thin", least=0, most=1)
+    ] = 0.5
     fine_share: Annotated[float, number("smallest structure as a share of all pixels", least=0, most=1)] = 0.0005
+    fine_found_share: Annotated[
+        float,
+        number("share of a structure's pixels that makes it found, and a part of it substantial", above=0, most=1),
+    ] = 0.2
     fine_surround: Annotated[float, number("reach of the background beside a structure, × s", "px", least=0)] = 10.0
     fine_surround_floor: Annotated[int, whole("least reach", "px", least=0)] = 2
     fine_tolerance: Annotated[
@@ -145,13 +226,15 @@ class GeometryParameters:
         """The values for a scene of that resolution relative to the dataset's full one (½ = half width and height)."""
         if not (math.isfinite(resolution) and resolution > 0):
             raise ProtocolError(f"A scene's resolution is a positive number (1 = full size); found {resolution}.")
+        fine_tolerance = max(self.fine_tolerance_floor, self.fine_tolerance * resolution)
         return ScaledGeometry(
             discontinuity_gradient=self.discontinuity_gradient * resolution,
             band_length=max(self.band_length_floor, round(self.band_length * resolution)),
             plane_smoothing=max(self.plane_smoothing_floor, self.plane_smoothing * resolution),
             plane_tolerance=max(self.plane_tolerance_floor, self.plane_tolerance * resolution),
-            fine_gradient=self.fine_gradient * resolution,
+            # A structure no higher than the tolerance would be found where the map shows its background.
+            fine_gradient=max(fine_tolerance, self.fine_gradient * resolution),
             fine_width=max(self.fine_width_floor, round(self.fine_width * resolution)),
             fine_surround=max(self.fine_surround_floor, round(self.fine_surround * resolution)),
-            fine_tolerance=max(self.fine_tolerance_floor, self.fine_tolerance * resolution),
+            fine_tolerance=fine_tolerance,
         )

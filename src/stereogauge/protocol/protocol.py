@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
-import importlib.resources
 import json
 import typing
 from collections.abc import Mapping, Sequence
@@ -21,10 +20,23 @@ from typing import Annotated, Any, Literal
 
 from stereogauge.errors import FileError, ProtocolError, unknown_name
 from stereogauge.loading import check, convert, entry_types, is_table, number, parse_toml, read_toml, whole
-from stereogauge.protocol.parameters import GeometryParameters, RegionParameters, SigmaZParameters
+from stereogauge.protocol.parameters import (
+    DepthParameters,
+    ErrorParameters,
+    GeometryParameters,
+    PixelParameters,
+    RegionParameters,
+    SigmaZParameters,
+)
 
 InvalidPolicy = Literal["count", "exclude", "fill"]
+Aggregation = Literal["mean", "pooled", "weighted"]
+Aggregations = Aggregation | Mapping[str, Aggregation]
+"""How scenes become one number: for all columns, or by column or metric id, `mean` where none is given."""
+PRESETS = Path(__file__).with_name("presets")
 NONE = "none"
+RETIRED: Mapping[str, tuple[str, ...]] = {"geometry": ("plane_angle",)}
+"""Choices of protocols in older stores, by table."""
 """How files and overrides write that a choice has no value."""
 
 
@@ -39,8 +51,8 @@ class Protocol:
     ndisp. nearest_of_four: where the ground truth lies on a grid twice as fine as the image's, the true disparity of a
     pixel is that of its four which is nearest to the estimate, and a pixel with an unknown one is left out, as on the
     Spring benchmark; else it is the one at the even rows and columns. scenes: those of a dataset that are evaluated, in
-    this order; none named means all but
-    `left_out`.
+    this order; none named means all but `left_out`. aggregation: one way for all columns, or a table of ways by metric
+    (`bad@3`) or column (`bad@3:all`), in which what is not named is a mean. source: whose numbers the protocol gives.
 
     >>> lenient = sg.load_protocol("default").replace(invalid="exclude")
     >>> lenient.scoring_hash == sg.load_protocol("default").scoring_hash  # other choices make other scores
@@ -49,6 +61,7 @@ class Protocol:
 
     name: str = "default"
     description: str = ""
+    source: str = ""
     # scoring
     invalid: InvalidPolicy = "count"
     clip_to_range: bool = False
@@ -59,27 +72,29 @@ class Protocol:
     region_rules: RegionParameters = field(default_factory=RegionParameters)
     sigma_z: SigmaZParameters = field(default_factory=SigmaZParameters)
     geometry: GeometryParameters = field(default_factory=GeometryParameters)
+    pixels: PixelParameters = field(default_factory=PixelParameters)
+    depth: DepthParameters = field(default_factory=DepthParameters)
+    errors: ErrorParameters = field(default_factory=ErrorParameters)
     # selection
     scenes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ("bad@1", "bad@2", "mae", "rms", "quantile@95", "invalid")
     regions: tuple[str, ...] = ("all", "nonocc")
-    aggregation: Literal["mean", "pooled", "weighted"] = "mean"
+    aggregation: Aggregations = "mean"
     scene_weights: Mapping[str, float] = field(default_factory=dict)
     model: str = "middlebury"
 
     SELECTION: typing.ClassVar[tuple[str, ...]] = (
         *("scenes", "left_out", "metrics", "regions", "aggregation", "scene_weights", "model"),
     )
+    ABOUT: typing.ClassVar[tuple[str, ...]] = ("name", "description", "source")
 
     def __post_init__(self) -> None:
         check(self, "The protocol", ProtocolError)
 
     def choices(self) -> dict[str, Any]:
-        """All choices but name and description, as plain values."""
-        plain = dataclasses.asdict(self)
-        del plain["name"], plain["description"]
-        return plain
+        """All choices but name, description and source, as plain values."""
+        return {key: value for key, value in dataclasses.asdict(self).items() if key not in self.ABOUT}
 
     def scoring(self) -> dict[str, Any]:
         """The choices that change a number."""
@@ -87,7 +102,7 @@ class Protocol:
 
     @functools.cached_property
     def hash(self) -> str:
-        """Of everything but the name and description."""
+        """Of everything but the name, description and source."""
         return _digest(self.choices())
 
     @functools.cached_property
@@ -95,18 +110,20 @@ class Protocol:
         """Of the scoring choices alone: what belongs to a single score."""
         return _digest(self.scoring())
 
-    def selected(self, scenes: Sequence[str]) -> list[str]:
+    def selected(self, scenes: Sequence[str], dataset: str = "") -> list[str]:
         """The scenes of a dataset that are evaluated: those named, else all but those left out.
 
-        Where every one is left out, they were chosen on purpose, and all are evaluated.
+        An entry `DATASET/SCENE` of `left_out` concerns only that dataset. Where every scene is left out, they were
+        chosen on purpose, and all are evaluated.
 
-        >>> sg.load_protocol("hci").selected(["Piano", "PianoL", "Pipes"])
+        >>> sg.load_protocol("hci").selected(["Piano", "PianoL", "Pipes"], "middlebury-v3:Q")
         ['Piano', 'Pipes']
         """
         for name in self.scenes:
             if name not in scenes:
                 raise unknown_name("scene of the protocol", name, scenes)
-        kept = [name for name in scenes if name not in self.left_out]
+        family = dataset.partition(":")[0]
+        kept = [name for name in scenes if not {name, f"{family}/{name}"} & set(self.left_out)]
         return list(self.scenes or kept or scenes)
 
     def replace(self, **changes: Any) -> Protocol:
@@ -126,10 +143,19 @@ class Protocol:
         """The whole protocol as a file that `load_protocol` reads back."""
         import tomli_w
 
-        return tomli_w.dumps(_without_none({"name": self.name, "description": self.description, **self.choices()}))
+        about = {key: getattr(self, key) for key in self.ABOUT}
+        return tomli_w.dumps(_without_none({**about, **self.choices()}))
 
 
-def _digest(values: Mapping[str, Any]) -> str:
+_NEWER = {
+    key: dataclasses.asdict(kind())
+    for key, kind in {"pixels": PixelParameters, "depth": DepthParameters, "errors": ErrorParameters}.items()
+}
+"""Tables that older scores know nothing of: with their defaults they are no part of a hash."""
+
+
+def _digest(choices: Mapping[str, Any]) -> str:
+    values = {key: value for key, value in choices.items() if key not in _NEWER or value != _NEWER[key]}
     return hashlib.sha256(json.dumps(values, sort_keys=True, default=list).encode()).hexdigest()[:12]
 
 
@@ -163,8 +189,7 @@ def choice_names(cls: type = Protocol, prefix: str = "") -> list[str]:
 
 def preset_names() -> list[str]:
     """The protocols that ship with the package."""
-    folder = importlib.resources.files("stereogauge.protocol.presets")
-    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return sorted(file.stem for file in PRESETS.glob("*.toml"))
 
 
 def load_protocol(source: str | Path | Protocol | None = None) -> Protocol:
@@ -180,8 +205,7 @@ def load_protocol(source: str | Path | Protocol | None = None) -> Protocol:
         return source
     name = str(source or "default")
     if name in preset_names():
-        text = (importlib.resources.files("stereogauge.protocol.presets") / f"{name}.toml").read_text(encoding="utf-8")
-        return parse_protocol(text, name)
+        return parse_protocol((PRESETS / f"{name}.toml").read_text(encoding="utf-8"), name)
     path = Path(name)
     if path.suffix != ".toml" and not path.exists():
         raise unknown_name("protocol", name, preset_names())
@@ -189,8 +213,15 @@ def load_protocol(source: str | Path | Protocol | None = None) -> Protocol:
 
 
 def parse_protocol(text: str, origin: str) -> Protocol:
-    """The protocol that a TOML text describes; `origin` is what errors call it."""
-    return _protocol(parse_toml(text, origin, ProtocolError), origin)
+    """The protocol that a TOML text of ours describes, as stores keep it; `origin` is what errors call it.
+
+    Choices that protocols no longer have are skipped: their scores were made under a hash of their own.
+    """
+    values = parse_toml(text, origin, ProtocolError)
+    for table, names in RETIRED.items():
+        if isinstance(stated := values.get(table), dict):
+            values[table] = {name: value for name, value in stated.items() if name not in names}
+    return _protocol(values, origin)
 
 
 def _protocol(values: dict[str, Any], origin: str) -> Protocol:
@@ -201,7 +232,7 @@ def _protocol(values: dict[str, Any], origin: str) -> Protocol:
 def _flattened(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in values.items():
-        if isinstance(value, Mapping) and prefix + key != "scene_weights":
+        if isinstance(value, Mapping) and prefix + key not in ("scene_weights", "aggregation"):
             flat |= _flattened(value, f"{prefix}{key}.")
         else:
             flat[prefix + key] = value

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
+from stereogauge.ranking.costs import prepare
 from stereogauge.ranking.model import model_declaration
 from stereogauge.ranking.ranks import DIGITS, final_ranks
-from stereogauge.ranking.run import Scores, model_costs, selected
+from stereogauge.ranking.run import Scores, selected
 from stereogauge.scores.cube import Values
-from stereogauge.scores.selection import Selection
+from stereogauge.scores.selection import Selection, missing_pixels_rule, missing_rule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +37,30 @@ def resample_scenes(
     """
     drawn = np.random.default_rng(seed).multinomial(size or count, np.full(count, 1 / count), size=draws)
     return np.asarray(drawn, np.int64)
+
+
+def weigh_scenes(count: int, draws: int, seed: int = 0) -> Values:
+    """Random weights of `count` scenes that sum to 1, Dirichlet(1, …, 1), shape (draws, count): a Bayesian bootstrap.
+
+    D. B. Rubin, The Bayesian bootstrap, Annals of Statistics 9, 1981.
+    """
+    return np.random.default_rng(seed).dirichlet(np.ones(count), size=draws)
+
+
+def redrawn_means(values: Values, draws: int, seed: int = 0, tail: float = (1 + LEVEL) / 2) -> Values:
+    """Means over scenes drawn by `weigh_scenes`, shape (draws, rows), of values of shape (rows, scenes).
+
+    Their deviations from the mean are widened by √((n + 1)/(n − 1)) · t/z, with the quantiles of Student's and of the
+    normal distribution at `tail`, the one that is read from the draws: without it draws of few scenes vary less than a
+    mean of n scenes does.
+    """
+    from scipy.special import ndtri, stdtrit  # quick to import, unlike scipy.stats
+
+    count = values.shape[1]
+    mean = values.mean(axis=1)
+    wider = np.sqrt((count + 1) / (count - 1)) * stdtrit(count - 1, tail) / ndtri(tail)
+    drawn = weigh_scenes(count, draws, seed) @ values.T
+    return np.asarray(mean + wider * (drawn - mean), np.float64)
 
 
 def perturb_weights(weights: Values, draws: int, seed: int = 0, concentration: float = CONCENTRATION) -> Values:
@@ -106,6 +131,7 @@ def bootstrap(
     algorithms: Iterable[str] | None = None,
     *,
     missing: str = "common",
+    missing_pixels: str = "charged",
     least_coverage: float | None = None,
     least_support: float | None = None,
     draws: int = 1000,
@@ -124,13 +150,15 @@ def bootstrap(
         raise StereogaugeError(f"A bootstrap needs at least one draw; found {draws}.")
     declared = model_declaration(model)
     cube = selected(scores, metrics, regions, scenes, algorithms).limited(least_coverage, least_support)
-    costs, selection = model_costs(cube, declared, missing, options)
+    read, options = declared.read(cube, options)
+    costs, selection = prepare(read, missing_rule(missing), missing_pixels_rule(missing_pixels))
     count = len(costs.scenes)
-    if count < 2:
+    if costs.units < 2:
         raise StereogaugeError(
-            f"A bootstrap draws scenes and needs at least two; the selection has {', '.join(costs.scenes)}."
+            "A bootstrap draws scenes and needs at least two independent ones; the selection has "
+            f"{', '.join(costs.scenes)}."
         )
-    multiplicity = resample_scenes(count, draws, seed)
+    multiplicity = resample_scenes(costs.units, draws, seed)[:, costs.unit_of]
     whole = declared.draw(costs, np.ones((1, count), np.int64), **options)[0]
     figures = np.round(declared.draw(costs, multiplicity, **options), DIGITS)
     ranks = final_ranks(figures, classes=declared.classes)

@@ -14,12 +14,16 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import NothingLeftError, StereogaugeError
 from stereogauge.scores.aggregation import UsableScores, column_costs, usable_scores
+from stereogauge.scores.charges import charged
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.scope import MissingRule
+from stereogauge.scores.facts import SceneFacts, unit_means
+from stereogauge.scores.maxima import usual_maximum
+from stereogauge.scores.scope import MissingPixels, MissingRule
 from stereogauge.scores.selection import Dropped, Selection
 
 Mask = NDArray[np.bool_]
+RANKED_LAST = "too incomplete, ranked last there"
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +31,9 @@ class Costs:
     """Costs of algorithms in flat columns, one for each (scene, region, measure).
 
     `matrix` has shape (algorithms, flat columns); +inf marks a gap under the rule `worst`. `scene_of` and `column_of`
-    give the place of each flat column in `scenes` and `columns`. Every scene has at least one flat column. `sizes` is
-    the size of each flat column's scene relative to full resolution.
+    give the place of each flat column in `scenes` and `columns`. Every scene has at least one flat column. `maxima`
+    holds what counts as 1 in each flat column, NaN where that is not known. `unit_of` numbers the independent unit of
+    each scene: scenes of one place count as one in every statistic.
     """
 
     algorithms: tuple[str, ...]
@@ -37,7 +42,17 @@ class Costs:
     matrix: Values
     scene_of: NDArray[np.intp]
     column_of: NDArray[np.intp]
-    sizes: Values
+    maxima: Values
+    unit_of: NDArray[np.intp]
+
+    @property
+    def units(self) -> int:
+        """The number of independent units among the scenes."""
+        return len(np.unique(self.unit_of))
+
+    def unit_means(self, by_scene: Values) -> Values:
+        """Means over the scenes of each unit, shape (…, units), of an array with scenes last."""
+        return unit_means(by_scene, self.unit_of)
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -78,7 +93,14 @@ class Costs:
         owner = np.repeat(np.arange(len(scenes)), [len(place) for place in places])
         names = tuple(f"{self.scenes[scene]}#{turn}" for turn, scene in enumerate(scenes))
         return Costs(
-            self.algorithms, names, self.columns, self.matrix[:, flat], owner, self.column_of[flat], self.sizes[flat]
+            self.algorithms,
+            names,
+            self.columns,
+            self.matrix[:, flat],
+            owner,
+            self.column_of[flat],
+            self.maxima[flat],
+            np.arange(len(scenes)),
         )
 
 
@@ -126,18 +148,23 @@ def richest(gap: Mask, sparse: Mask, rows: Mask) -> Mask:
     return best
 
 
-def prepare(cube: ScoreCube, rule: MissingRule = "common") -> tuple[Costs, Selection]:
+def prepare(
+    cube: ScoreCube, rule: MissingRule = "common", missing_pixels: MissingPixels = "charged"
+) -> tuple[Costs, Selection]:
     """Costs without gaps, and the selection that says what the rule for gaps removed.
 
     `drop-algorithm` leaves out algorithms with a gap, `drop-column` the columns of scenes in which one has a gap,
     `worst` gives a gap the last rank, `common` first leaves out algorithms that lack more than half of the columns,
     then the columns that another one lacks; where that would leave out most of the algorithms, those stay whose common
-    columns hold the most comparisons (`richest`). A score that covers too little of its pixels counts against its
-    algorithm, never against the column: leaving pixels out removes no column. It takes the last rank there
-    under every rule but `drop-algorithm`. Regions with the same pixels count once.
+    columns hold the most comparisons (`richest`). Regions with the same pixels count once.
+
+    Missing pixels are charged (see `stereogauge.scores.charges`) or, on request, left out. A score that cannot be
+    charged and covers too little of its pixels counts against its algorithm, never against the column: it takes the
+    last rank there under every rule but `drop-algorithm`.
     """
     if not (cube.algorithms and cube.scenes and cube.columns):
         raise StereogaugeError(f"Nothing to rank: the selection has {cube!r}; select at least one of each.")
+    cube = charged(cube) if missing_pixels == "charged" else cube
     found = usable_scores(cube)
     shape = (len(cube.algorithms), -1)
     matrix = column_costs(cube.columns, found.values).reshape(shape)
@@ -163,7 +190,7 @@ def prepare(cube: ScoreCube, rule: MissingRule = "common") -> tuple[Costs, Selec
         dropped += gaps.columns(partial, rows)
         keep = keep & ~partial
     dropped += [
-        Dropped("score", cube.algorithms[row], f"{gaps.reasons(row, gaps.sparse[row] & keep)}: the last place there")
+        Dropped("score", cube.algorithms[row], f"{gaps.reasons(row, gaps.sparse[row] & keep)}: {RANKED_LAST}")
         for row in np.flatnonzero(rows & (gaps.sparse & keep).any(axis=1))
     ]
     dropped += [
@@ -179,7 +206,6 @@ def prepare(cube: ScoreCube, rule: MissingRule = "common") -> tuple[Costs, Selec
     matrix = matrix if rows.all() and keep.all() else matrix[np.ix_(rows, keep)]
     if gaps.gap.any():
         matrix[np.isnan(matrix)] = np.inf
-    sizes = np.nan_to_num(cube.sizes or [1.0] * len(cube.scenes), nan=1.0)[gaps.scene_of[keep]]
     scenes, scene_of = np.unique(gaps.scene_of[keep], return_inverse=True)
     columns, column_of = np.unique(gaps.column_of[keep], return_inverse=True)
     costs = Costs(
@@ -189,7 +215,8 @@ def prepare(cube: ScoreCube, rule: MissingRule = "common") -> tuple[Costs, Selec
         matrix=matrix,
         scene_of=scene_of,
         column_of=column_of,
-        sizes=sizes,
+        maxima=_maxima(cube)[keep],
+        unit_of=np.unique(cube.unit_of[scenes], return_inverse=True)[1],
     )
     selection = Selection(
         costs.algorithms,
@@ -200,10 +227,24 @@ def prepare(cube: ScoreCube, rule: MissingRule = "common") -> tuple[Costs, Selec
         cube.protocol,
         least_coverage=cube.least_coverage,
         least_support=cube.least_support,
-        asked_scenes=len(cube.scenes),
+        asked_scenes=cube.requested_scenes,
         depth_unit=cube.depth_unit,
+        missing_pixels=missing_pixels,
+        units=costs.units,
     )
     return costs, selection
+
+
+def _maxima(cube: ScoreCube) -> Values:
+    """What counts as 1 in each flat column."""
+    pixels = np.fmax.reduce(cube.support, axis=0)
+    facts = cube.facts or (SceneFacts(),) * len(cube.scenes)
+    found = [
+        usual_maximum(column, one, pixels[scene, place])
+        for scene, one in enumerate(facts)
+        for place, column in enumerate(cube.columns)
+    ]
+    return np.array(found, np.float64)
 
 
 class _Gaps:

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.allowance import checkpoint
 from stereogauge.display import Displayed
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.ranking.costs import Costs
-from stereogauge.registry import collect
+from stereogauge.registry import Registry
 from stereogauge.scores.cube import ScoreCube, Values
+from stereogauge.scores.scope import MissingPixels
 from stereogauge.scores.selection import Dropped, Selection
 from stereogauge.text import json_value
 
@@ -69,8 +71,9 @@ class Model:
     `compute(costs, **options)` returns an `Outcome`. `resample(costs, multiplicity, **options)`, where a model has
     it, gives the figures that decide the order (ascending) for many draws of scenes at once: multiplicity (draws,
     scenes) → (draws, algorithms); without it the bootstrap calls `compute` for each draw. `narrow(cube, **options)`
-    keeps the columns that the model reads, so that a gap elsewhere removes no algorithm. `options` names what a user
-    may set, with its meaning. `classes` is true where ranks number classes of algorithms instead of places.
+    keeps the columns that the model reads, so that a gap elsewhere removes no algorithm; before, `resolve(cube,
+    options)` may replace options that depend on the scores. `options` names what a user may set, with its meaning.
+    `classes` is true where ranks number classes of algorithms instead of places.
     """
 
     id: str
@@ -81,6 +84,7 @@ class Model:
     compute: Callable[..., Outcome]
     resample: Callable[..., Values] | None = None
     narrow: Callable[..., ScoreCube] | None = None
+    resolve: Callable[[ScoreCube, dict[str, Any]], dict[str, Any]] | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     classes: bool = False
 
@@ -90,19 +94,28 @@ class Model:
             if option not in self.options:
                 raise unknown_name(f"option of the model {self.id!r}", option, self.options)
 
+    def read(self, cube: ScoreCube, options: dict[str, Any]) -> tuple[ScoreCube, dict[str, Any]]:
+        """The columns that the model reads, and its options on these scores."""
+        self.check(options)
+        known = options if self.resolve is None else self.resolve(cube, options)
+        return cube if self.narrow is None else self.narrow(cube, **known), known
+
     def draw(self, costs: Costs, multiplicity: NDArray[np.int64], **options: Any) -> Values:
         """The figures that decide the order, for many draws of scenes."""
         if self.resample is not None:
             return self.resample(costs, multiplicity, **options)
         scenes = np.arange(len(costs.scenes))
-        draws = (self.compute(costs.resampled(np.repeat(scenes, times).tolist()), **options) for times in multiplicity)
-        return np.array([outcome.rank for outcome in draws], np.float64)
+        ranks = []
+        for times in multiplicity:
+            checkpoint()
+            ranks.append(self.compute(costs.resampled(np.repeat(scenes, times).tolist()), **options).rank)
+        return np.array(ranks, np.float64)
 
 
 @functools.cache
 def models() -> Mapping[str, Model]:
     """Every model by id: ours, then those of installed packages."""
-    return collect("model", Model, "stereogauge.ranking.models", ENTRY_POINTS)
+    return Registry("model", Model, "stereogauge.ranking.models", ENTRY_POINTS)
 
 
 def model_declaration(name: str) -> Model:
@@ -119,6 +132,8 @@ class Ranking(Displayed):
 
     All sequences are in that order (ties by name order of the selection). `arrays` keeps what else the model found.
     `axes` says what each axis of an array counts: "algorithms", in the order of the ranking, or a key of `names`.
+    `changed_if` is the other rule for missing pixels, where the order would change under it. `shared_regions` are those
+    regions whose pixels count several times.
     """
 
     model: str
@@ -134,6 +149,8 @@ class Ranking(Displayed):
     axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    changed_if: MissingPixels | None = None
+    shared_regions: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.algorithms)
@@ -187,6 +204,10 @@ class Ranking(Displayed):
                 **self.extra,
             }
         )
+        if self.group is not None:
+            frame["group size"] = np.bincount(self.group)[self.group]
+        if "tau" in self.arrays:
+            frame["τ"] = float(self.arrays["tau"])
         frame.attrs["model"] = self.model
         frame.attrs["selection"] = self.selection.to_dict()
         return frame
@@ -221,6 +242,7 @@ class Ranking(Displayed):
             "ranking": rows,
             "arrays": {name: json_value(array) for name, array in self.arrays.items() if name != "dominates"},
             "names": {name: list(values) for name, values in self.names.items()},
+            "group_sizes": None if self.group is None else np.bincount(self.group)[1:].tolist(),
             "notes": list(self.notes),
         }
 

@@ -18,18 +18,20 @@ from stereogauge.scores.cube import Values
 
 Normalisation = Literal["heuristic", "max", "z-score", "rank"]
 
-# The HCI supplement states the worst that 13 algorithms reached on 12 Middlebury images, of families only for these
-# thresholds: what it says of one threshold is not true of another.
 HEURISTIC = "heuristic range"
-HEURISTIC_MAXIMA = {"bad@1": 80.0, "bad@4": 45.0}
 
 
 class Scale(NamedTuple):
-    """A number that becomes 1 by normalisation, the best possible score, and where the number comes from."""
+    """What becomes 1 by normalisation in each column, the best possible score, and where the numbers come from."""
 
-    unit: float
+    unit: Values
     best: float
     origin: str
+
+    def badness(self, costs: Values, *, capped: bool = True) -> Values:
+        """Costs in units: 0 perfect, 1 the unit or more; without `capped`, more than 1 is not counted as 1."""
+        unit = np.where(self.unit > 0, self.unit, 1.0)
+        return np.asarray(np.minimum((costs + self.best) / unit, 1.0 if capped else np.inf), np.float64)
 
 
 def normalisation_rule(text: str) -> Normalisation:
@@ -41,25 +43,20 @@ def normalisation_rule(text: str) -> Normalisation:
     raise unknown_name("normalisation", text, get_args(Normalisation))
 
 
-def heuristic_maximum(metric: str) -> float | None:
-    """The score that the worst real algorithms reach, None where no source states it."""
-    if metric in HEURISTIC_MAXIMA:
-        return HEURISTIC_MAXIMA[metric]
-    declared = metric_of(metric).metric
-    return None if declared.heuristic_range is None or declared.parameters else declared.heuristic_range[1]
+def heuristic_scale(metric: str, costs: Values, maxima: Values | None) -> Scale:
+    """The usual maxima of the columns where all are known, else as `theoretical_scale`."""
+    if maxima is not None and np.isfinite(maxima).all():
+        return Scale(maxima, 0.0, HEURISTIC)
+    return theoretical_scale(metric, costs)
 
 
-def heuristic_scale(metric: str, costs: Values) -> Scale:
-    """Heuristic range where known, else the theoretical one where finite, else the selection's own worst cost."""
+def theoretical_scale(metric: str, costs: Values) -> Scale:
+    """The theoretical range where it is finite, else the selection's own worst cost."""
     declared = metric_of(metric).metric
     higher = declared.direction == "higher"
-    known = heuristic_maximum(metric)
-    if known is not None:
-        low = (declared.heuristic_range or (0.0, 0.0))[0] if higher else 0.0
-        return Scale(known - low, known if higher else 0.0, HEURISTIC)
     low, high = declared.range
     if math.isfinite(high) and (math.isfinite(low) or not higher):
-        return Scale(high - low if higher else high, high if higher else 0.0, "theoretical range")
+        return Scale(np.array(high - low if higher else high), high if higher else 0.0, "theoretical range")
     return worst_scale(metric, costs)
 
 
@@ -67,23 +64,25 @@ def worst_scale(metric: str, costs: Values) -> Scale:
     """The selection's own worst cost as the unit; where higher is better, the distance from best to worst score."""
     finite = costs[np.isfinite(costs)]
     if not finite.size:
-        return Scale(1.0, 0.0, "no finite score")
+        return Scale(np.array(1.0), 0.0, "no finite score")
     if metric_of(metric).metric.direction == "higher":
         high = metric_of(metric).metric.range[1]
         best = high if math.isfinite(high) else -float(finite.min())
-        return Scale(best + float(finite.max()), best, "range of the selection")
-    return Scale(float(finite.max()), 0.0, "maximum of the selection")
+        return Scale(np.array(best + finite.max()), best, "range of the selection")
+    return Scale(np.array(finite.max()), 0.0, "maximum of the selection")
 
 
-def normalised(metric: str, costs: Values, rule: Normalisation, sizes: Values | None = None) -> tuple[Values, str]:
+def normalised(
+    metric: str, costs: Values, rule: Normalisation, maxima: Values | None = None, *, capped: bool = True
+) -> tuple[Values, str]:
     """Costs (algorithms, columns) of one metric as comparable numbers, and where their scale comes from.
 
-    `heuristic` and `max`: badness / unit, 0 perfect, 1 the worst that real algorithms (or this selection) show;
-    `z-score`: standard deviations of each column from its mean; `rank`: average rank / number of algorithms. A gap
-    (+inf under the rule `worst`) counts as the column's worst finite cost, but at least 1 unit where the scale is
-    fixed. A perfect score without bound (−inf, from an infinite PSNR) counts as 0 units, or as the column's best.
-    Heuristic maxima are those of full-size images: where a metric is a length in px they are multiplied by `sizes`,
-    the size of each column's scene relative to full resolution.
+    `heuristic` and `max`: badness / unit, 0 perfect, 1 what poor real algorithms (or the worst of this selection)
+    reach; more counts as 1 too, and so does a gap (+inf under the rule `worst`). `z-score`: standard deviations of each
+    column from its mean; `rank`: average rank / number of algorithms; a gap counts as the column's worst finite cost.
+    A perfect score without bound (−inf, from an infinite PSNR) counts as 0 units, or as the column's best. `maxima` are
+    the units of the columns by the rule `heuristic`; where one is not known, the theoretical range is the unit if it is
+    finite, else the worst of the selection. Without `capped`, more than 1 is not counted as 1.
     """
     if rule == "rank":
         return column_ranks(costs, "average") / costs.shape[0], "ranks"
@@ -93,12 +92,9 @@ def normalised(metric: str, costs: Values, rule: Normalisation, sizes: Values | 
         deviation = filled - filled.mean(axis=0)
         result = np.divide(deviation, spread, out=np.zeros_like(filled), where=spread > 0)
         return result, "standard deviations of the selection"
-    scale = heuristic_scale(metric, costs) if rule == "heuristic" else worst_scale(metric, costs)
-    unit = np.full(costs.shape[1], scale.unit if scale.unit > 0 else 1.0)
-    if sizes is not None and scale.origin == HEURISTIC and metric_of(metric).metric.scaling == "length":
-        unit = unit * sizes
-    badness = np.where(np.isneginf(costs), 0.0, (filled + scale.best) / unit)
-    return np.where(np.isposinf(costs), np.maximum(badness, 1.0), badness), scale.origin
+    scale = heuristic_scale(metric, costs, maxima) if rule == "heuristic" else worst_scale(metric, costs)
+    badness = np.where(np.isneginf(costs), 0.0, scale.badness(filled, capped=capped))
+    return np.where(np.isposinf(costs), 1.0, badness), scale.origin
 
 
 def _bounded(costs: Values) -> Values:

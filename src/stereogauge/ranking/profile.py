@@ -15,12 +15,14 @@ A profile weighs properties, then the metrics inside each of them:
     "f-por" = 1
 
 or metrics alone, in a table `[weights]`. Weights are relative: within their table they are divided by their sum.
+`image_width = 750` states for which images thresholds in px, such as that of `bad@4`, are meant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,6 +34,8 @@ from stereogauge.metrics.registry import parse_column
 from stereogauge.text import listed, lower_first
 
 Weights = Mapping[str, Annotated[float, number("relative weight", least=0)]]
+ImageWidth = Annotated[float, number("width of the images that thresholds in px are meant for", least=0)]
+ACCURACY = "accuracy"
 PROPERTIES = {"disc": "discontinuities", "planar": "planes", "fine": "fine structures"}
 """What metrics bound to these pixel sets measure; all others measure accuracy."""
 
@@ -40,7 +44,10 @@ PROPERTIES = {"disc": "discontinuities", "planar": "planes", "fine": "fine struc
 class Profile:
     """Named weights ≥ 0 that sum to 1, by metric (`d-fat`) or by column (`bad@1:nonocc`).
 
-    `purpose_words` completes the sentence "For …, take …" where the name in small letters does not.
+    `purpose_words` completes the sentence "For …, take …" where the name in small letters does not. `stand_ins` names,
+    for a metric that a sparse ground truth does not allow, those that take its weight there, the first choice first.
+    `image_width` is that of the images, in px, for which thresholds in px are meant; 0 where it is not stated.
+    `standing_in` names the metrics that have taken the weight of others, and these.
     """
 
     id: str
@@ -48,6 +55,18 @@ class Profile:
     description: str
     weights: Mapping[str, float]
     purpose_words: str = ""
+    stand_ins: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    image_width: float = 0.0
+    standing_in: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def thresholds(self) -> tuple[str, ...]:
+        """The weighted metrics with a threshold in px.
+
+        >>> Profile("mine", "Mine", "", {"bad@4": 0.5, "rms": 0.25, "quantile@95": 0.25}).thresholds
+        ('bad@4',)
+        """
+        return tuple(term for term, weight in self.weights.items() if weight > 0 and _in_pixels(term))
 
     @property
     def purpose(self) -> str:
@@ -60,7 +79,7 @@ class Profile:
 
         >>> Profile("mine", "Mine", "", {"d-fat": 0.5, "d-thin": 0.25, "rms": 0.25}).summary
         'Weighs discontinuities 75 % (foreground fattening, foreground thinning) and accuracy 25 % (root mean squared \
-error).'
+error). On a sparse ground truth nothing stands in for d-fat and d-thin.'
         """
         shares: dict[str, float] = {}
         metrics: dict[str, list[str]] = {}
@@ -73,7 +92,34 @@ error).'
             f"{name} {100 * shares[name]:.0f} % ({', '.join(dict.fromkeys(metrics[name]))})"
             for name in sorted(shares, key=lambda name: -shares[name])
         ]
-        return f"{self.description} Weighs {listed(parts, len(parts))}.".strip()
+        meant = f" Thresholds in px are for images about {self.image_width:g} px wide."
+        wide = meant if self.image_width and self.thresholds else ""
+        return f"{self.description} Weighs {listed(parts, len(parts))}.{self._on_sparse_truth}{wide}".strip()
+
+    @property
+    def _on_sparse_truth(self) -> str:
+        """Which metrics stand in for those that need a dense ground truth, as a sentence after another one."""
+        groups: dict[tuple[str, ...], list[str]] = {}
+        for term, weight in self.weights.items():
+            if weight > 0 and property_of(term) != ACCURACY:
+                groups.setdefault(self.stand_ins.get(term, ()), []).append(term)
+        if not groups or self.standing_in:
+            return ""
+        alone = groups.pop((), [])
+        without = listed(alone, len(alone)) if alone else ""
+        pairs = [f"{_either(names)} for {listed(terms, len(terms))}" for names, terms in groups.items()]
+        if not pairs:
+            return f" On a sparse ground truth nothing stands in for {without}."
+        pairs += [f"nothing for {without}"] if without else []
+        return f" On a sparse ground truth these stand in: {'; '.join(pairs)}."
+
+
+def _either(names: Sequence[str]) -> str:
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _in_pixels(term: str) -> bool:
+    return any(parameter.unit == "px" for parameter in parse_column(term)[0].metric.parameters)
 
 
 def checked_weights(weights: Mapping[str, float], owner: str, table: str = "") -> dict[str, float]:
@@ -92,14 +138,17 @@ def checked_weights(weights: Mapping[str, float], owner: str, table: str = "") -
     return {name: weight / total for name, weight in canonical.items()}
 
 
+@functools.cache
 def shipped_profiles() -> tuple[str, ...]:
     """Names of the profiles that come with the package."""
     folder = resources.files("stereogauge.ranking").joinpath("profiles")
     return tuple(sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml")))
 
 
-def load_profile(name: str | Path) -> Profile:
+def load_profile(name: str | Path | Profile) -> Profile:
     """A shipped profile by its name or a word that only its name holds, or a user's by the path of its TOML file."""
+    if isinstance(name, Profile):
+        return name
     path = Path(name)
     if path.suffix == ".toml":
         if not path.is_file():
@@ -112,8 +161,13 @@ def load_profile(name: str | Path) -> Profile:
         if len(meant) != 1:
             raise unknown_name("profile", str(name), shipped_profiles())
         return load_profile(meant[0])
+    return _shipped(str(name))
+
+
+@functools.cache
+def _shipped(name: str) -> Profile:
     text = resources.files("stereogauge.ranking").joinpath("profiles", f"{name}.toml").read_text(encoding="utf-8")
-    return _profile(parse_toml(text, f"{name}.toml"), str(name), f"Profile {name!r}")
+    return _profile(parse_toml(text, f"{name}.toml"), name, f"Profile {name!r}")
 
 
 def _profile(content: Mapping[str, Any], identifier: str, owner: str) -> Profile:
@@ -133,6 +187,8 @@ def _profile(content: Mapping[str, Any], identifier: str, owner: str) -> Profile
         description=texts["description"],
         weights=checked_weights(_property_weights(content, owner) if by_property else content["weights"], owner),
         purpose_words=texts["purpose"],
+        stand_ins=convert(content.get("stand-ins", {}), dict[str, tuple[str, ...]], owner, FileError, "stand-ins"),
+        image_width=convert(content.get("image_width", 0.0), ImageWidth, owner, FileError, "image_width"),
     )
 
 
@@ -157,7 +213,7 @@ def property_of(term: str) -> str:
     ['accuracy', 'discontinuities', 'planes', 'fine structures']
     """
     region = parse_column(term)[0].metric.region or ""
-    return PROPERTIES.get(region.partition("-")[0], "accuracy")
+    return PROPERTIES.get(region.partition("-")[0], ACCURACY)
 
 
 def metric_words(term: str, *, with_id: bool = True) -> str:

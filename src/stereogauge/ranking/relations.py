@@ -17,11 +17,12 @@ from scipy.stats import linregress
 
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.metrics.costs import percent
-from stereogauge.ranking.normalisation import heuristic_maximum
 from stereogauge.ranking.run import rank
 from stereogauge.ranking.stability import agreement
+from stereogauge.scores.aggregation import usable_scores
 from stereogauge.scores.column import Column, metric_of
 from stereogauge.scores.cube import ScoreCube, Values
+from stereogauge.scores.maxima import maximum
 from stereogauge.scores.selection import Dropped, Selection
 
 FEWEST_POINTS = 3
@@ -68,17 +69,45 @@ class Scatter(NamedTuple):
 
 
 def determination(cube: ScoreCube) -> Determination:
-    """r² over all pairs of the cube's columns."""
-    points = _finite(cube.values).reshape(-1, len(cube.columns))
+    """r² over all pairs of the cube's columns, from the scores that may enter an order (`usable_scores`)."""
+    points = _usable(cube).reshape(-1, len(cube.columns))
     correlation = pd.DataFrame(points).corr(min_periods=FEWEST_POINTS).to_numpy(np.float64)
     known = np.isfinite(points).astype(np.int64)
     return Determination(Selection.of(cube), cube.columns, correlation**2, known.T @ known)
 
 
+SAME_FACT = 0.9999
+"""r² from which one column is another one in other words."""
+
+
+def telling_pairs(found: Determination) -> list[tuple[Column, Column]]:
+    """The two columns of different metrics with the lowest r², and the two with the highest.
+
+    The first pair shows what one measure says nothing about, the second which one could be spared. Thresholds make no
+    other metric (bad@1, bad@2), nor does the same fact in other words (density, invalid); run time is not compared, and
+    both columns need at least half of the most points.
+    """
+    metrics = [column.declared.metric for column in found.columns]
+    most = np.max(found.points, initial=0)
+    pairs = sorted(
+        (float(found.r_squared[row, place]), place, row)
+        for row, first in enumerate(metrics)
+        for place, second in enumerate(metrics[:row])
+        if first.id != second.id
+        and "not about pixels" not in (first.missing, second.missing)
+        and found.points[row, place] >= most / 2
+        and found.r_squared[row, place] < SAME_FACT
+    )
+    return [(found.columns[place], found.columns[row]) for _, place, row in pairs[:1] + pairs[1:][-1:]]
+
+
 def scatter(cube: ScoreCube, x: str, y: str) -> Scatter:
-    """Column y against column x with one least-squares line per scene; values have shape (algorithms, scenes)."""
+    """Column y against column x with one least-squares line per scene; values have shape (algorithms, scenes).
+
+    Scores that may not enter an order (`usable_scores`) are NaN.
+    """
     first, second = cube.column(x), cube.column(y)
-    x_values, y_values = _finite(cube.values[:, :, first]), _finite(cube.values[:, :, second])
+    x_values, y_values = (_usable(cube)[:, :, place] for place in (first, second))
     fits = tuple(
         SceneFit(scene, *line(x_values[:, index], y_values[:, index])) for index, scene in enumerate(cube.scenes)
     )
@@ -97,7 +126,9 @@ def line(x: Values, y: Values) -> tuple[float, float, float, int]:
     return float(fit.slope), float(fit.intercept), float(fit.rvalue) ** 2, len(x)
 
 
-def _finite(values: Values) -> Values:
+def _usable(cube: ScoreCube) -> Values:
+    """The finite scores that may enter an order, NaN for the others: too few pixels, or too little coverage."""
+    values = usable_scores(cube).values
     return np.where(np.isfinite(values), values, np.nan)
 
 
@@ -120,19 +151,19 @@ class ScoreHistogram(NamedTuple):
 
 
 def score_histogram(cube: ScoreCube, column: str, mark: tuple[str, ...] = (), bins: int = 20) -> ScoreHistogram:
-    """The histogram of one column's finite scores over all scenes and algorithms."""
+    """The histogram of one column's scores over all scenes and algorithms: finite ones that may enter an order."""
     column_index = cube.column(column)
     for name in mark:
         if name not in cube.algorithms:
             raise unknown_name("algorithm of these scores", name, cube.algorithms)
-    scores = cube.values[:, :, column_index]
+    scores = _usable(cube)[:, :, column_index]
     finite = scores[np.isfinite(scores)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (np.nan, np.nan)
     declared = cube.columns[column_index].declared.metric
     start = declared.range[0] if declared.range[0] == 0 else low
     span = (start, high if high > start else start + 1.0) if finite.size else (0.0, 1.0)
     counts, edges = np.histogram(finite, bins=bins, range=span)
-    maximum = heuristic_maximum(cube.columns[column_index].metric)
+    usual = maximum(cube.columns[column_index].metric)
     return ScoreHistogram(
         selection=Selection.of(cube.take(columns=[column_index])),
         column=cube.columns[column_index],
@@ -140,7 +171,7 @@ def score_histogram(cube: ScoreCube, column: str, mark: tuple[str, ...] = (), bi
         counts=counts.astype(np.int64),
         marked={name: scores[cube.algorithms.index(name)] for name in mark},
         empirical=(low, high),
-        heuristic=None if maximum is None else ((declared.heuristic_range or (0.0, 0.0))[0], maximum),
+        heuristic=None if usual is None else ((declared.heuristic_range or (0.0, 0.0))[0], usual),
         theoretical=declared.range,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,16 @@ from typing import Any
 import numpy as np
 
 from stereogauge import store
+from stereogauge.errors import StereogaugeError
+from stereogauge.masks.standard import PARTITION
 from stereogauge.ranking.costs import Costs, prepare
 from stereogauge.ranking.model import Model, Outcome, Ranking, along_algorithms, model_declaration
+from stereogauge.ranking.proportions import composed_weights
+from stereogauge.scores.charges import charged
+from stereogauge.scores.column import shared_pixels
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.selection import Selection, frozen_options, missing_rule
+from stereogauge.scores.scope import MissingPixels
+from stereogauge.scores.selection import Selection, frozen_options, missing_pixels_rule, missing_rule
 from stereogauge.scores.table import ScoreTable
 
 Scores = ScoreTable | ScoreCube | str | Path
@@ -38,8 +44,10 @@ def rank(
     algorithms: Iterable[str] | None = None,
     *,
     missing: str = "common",
+    missing_pixels: str = "charged",
     least_coverage: float | None = None,
     least_support: float | None = None,
+    proportions: Mapping[str, float] | str | None = None,
     **options: Any,
 ) -> Ranking:
     """Order the algorithms of `scores` under a model.
@@ -58,11 +66,17 @@ def rank(
     missing
         What a missing cell does: `common` (the default: compare on what all but incomplete algorithms have),
         `drop-algorithm`, `drop-column`, or `worst` (the last rank there).
+    missing_pixels
+        `charged` (the default): pixels that a score leaves out cost as much as any estimate inside the scene's range
+        could, so nobody gains by leaving them out; `left out`: scores as they are.
     least_coverage
-        Share of its pixels that a score which leaves missing estimates out must cover, 0.9 by default; below it is a
+        Share of its pixels that a score must cover whose missing pixels are not charged, 0.9 by default; below it is a
         gap.
     least_support
         Pixels that a set must have; None takes 200 at full size, fewer for smaller images, and at least 30.
+    proportions
+        The share of each part of the application's images, instead of the weights of the weighted model, as for
+        `answer`.
     options
         The model's own: `ties` (middlebury, extended), `tau` (extended), `weights`, `profile`, `normalisation`
         (weighted).
@@ -77,8 +91,51 @@ def rank(
     """
     declared = model_declaration(model)
     cube = selected(scores, metrics, regions, scenes, algorithms).limited(least_coverage, least_support)
-    costs, selection = model_costs(cube, declared, missing, options)
-    return arranged(declared, costs, selection, declared.compute(costs, **options), options)
+    if proportions is not None:
+        options["weights"] = composed_weights(cube, proportions, options.get("weights"), options.get("profile"))
+    ranking = _ranked(cube, declared, missing, missing_pixels_rule(missing_pixels), options)
+    return with_notes(ranking, cube, declared, missing, options)
+
+
+def _ranked(
+    cube: ScoreCube, model: Model, missing: str, missing_pixels: MissingPixels, options: dict[str, Any]
+) -> Ranking:
+    read, known = model.read(cube, options)
+    costs, selection = prepare(read, missing_rule(missing), missing_pixels)
+    return arranged(model, costs, selection, model.compute(costs, **known), options)
+
+
+def with_notes(ranking: Ranking, cube: ScoreCube, model: Model, missing: str, options: dict[str, Any]) -> Ranking:
+    """The ranking with notes on nested regions and on what the other rule for missing pixels would change."""
+    notes = list(ranking.notes)
+    shared = shared_pixels(ranking.selection.columns)
+    if shared.regions:
+        notes.append(
+            f"The regions {', '.join(shared.regions)} share pixels, so a pixel counts up to {shared.times} times; "
+            f"exclusive ones are {', '.join(PARTITION)}."
+        )
+    rule = ranking.selection.missing_pixels
+    other: MissingPixels = "left out" if rule == "charged" else "charged"
+    order = _changed_order(ranking, cube, model, missing, other, options)
+    if order:
+        notes.append(f"Missing pixels are {rule} here. The order would change if they were {other}: {order}.")
+    return replace(ranking, notes=tuple(notes), changed_if=other if order else None, shared_regions=shared.regions)
+
+
+def _changed_order(
+    ranking: Ranking, cube: ScoreCube, model: Model, missing: str, rule: MissingPixels, options: dict[str, Any]
+) -> str:
+    """The first places under another rule for missing pixels; "" where all ranks stay or there is no such order."""
+    if charged(cube) is cube:
+        return ""
+    try:
+        changed = _ranked(cube, model, missing, rule, options)
+    except StereogaugeError:
+        return ""
+    places = [dict(zip(one.algorithms, one.rank, strict=True)) for one in (ranking, changed)]
+    if places[0] == places[1]:
+        return ""
+    return ", ".join(f"{rank} {name}" for rank, name in zip(changed.rank[:5], changed.algorithms[:5], strict=True))
 
 
 def selected(
@@ -97,13 +154,6 @@ def about_pixels(cube: ScoreCube) -> ScoreCube:
     """The columns that measure the map and not its making; all of them where there are no others."""
     kept = [place for place, column in enumerate(cube.columns) if column.declared.metric.missing != "not about pixels"]
     return cube if len(kept) in (0, len(cube.columns)) else cube.take(columns=kept)
-
-
-def model_costs(cube: ScoreCube, model: Model, missing: str, options: dict[str, Any]) -> tuple[Costs, Selection]:
-    """What a model reads of a cube, without gaps, and the selection that says so."""
-    model.check(options)
-    read = cube if model.narrow is None else model.narrow(cube, **options)
-    return prepare(read, missing_rule(missing))
 
 
 def arranged(model: Model, costs: Costs, selection: Selection, outcome: Outcome, options: dict[str, Any]) -> Ranking:

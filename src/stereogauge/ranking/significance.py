@@ -1,8 +1,8 @@
 """Tests of difference: Friedman with Nemenyi's critical distance over many algorithms, Wilcoxon with Holm for pairs.
 
-Every number comes from SciPy, scikit-posthocs and statsmodels; this module prepares what they read and keeps what
-they say. The blocks of all tests are scenes: the columns (region × metric) of one scene depend on each other, so they
-are averaged within the scene first, and N is the number of scenes.
+The distributions are SciPy's; this module prepares what they read and keeps what they say. The blocks of all tests
+are independent scenes: the columns (region × metric) of one scene depend on each other, and so do scenes of one place,
+so they are averaged first, and N is the number of independent scenes.
 """
 
 from __future__ import annotations
@@ -55,10 +55,20 @@ class Friedman:
 
     @functools.cached_property
     def nemenyi(self) -> Values:
-        """The p-value of each pair by Nemenyi's test, algorithms on both axes."""
-        import scikit_posthocs  # it loads pyplot, which the other numbers do without
+        """The p-value of each pair by Nemenyi's test, algorithms on both axes: P(q > √2 |R_i − R_j| / s).
 
-        found: Values = scikit_posthocs.posthoc_nemenyi_friedman(self.ranks.T).to_numpy(np.float64)
+        q is the studentized range of k algorithms with infinite degrees of freedom and s = √(k (k + 1) / 6 N); P. B.
+        Nemenyi, Distribution-free multiple comparisons, 1963.
+        """
+        from scipy.stats import studentized_range
+
+        count = len(self.algorithms)
+        first, second = np.triu_indices(count, 1)
+        error = math.sqrt(count * (count + 1) / (6 * self.blocks))
+        distances = np.abs(self.average_rank[first] - self.average_rank[second]) / error
+        found: Values = np.eye(count)
+        found[first, second] = studentized_range.sf(math.sqrt(2) * distances, count, np.inf)
+        found[second, first] = found[first, second]
         return found
 
     @property
@@ -136,19 +146,24 @@ def friedman(
     Within a scene the ranks over the selected columns are averaged, and the averages ranked again.
     CD = q_α √(k (k + 1) / (6 N)) for k algorithms and N scenes, q_α = the studentised range / √2.
     """
+    costs, selection = _costs(scores, metrics, regions, scenes, algorithms, missing, least_coverage, least_support)
+    within = costs.unit_means(costs.scene_means(tied_ranks(costs.matrix, axis=0)))
+    return friedman_of(costs.algorithms, within, selection, alpha)
+
+
+def friedman_of(algorithms: Sequence[str], costs: Values, selection: Selection, alpha: float = 0.05) -> Friedman:
+    """Friedman's test of one cost per (algorithm, independent scene), e.g. what each adds to a weighted score."""
     from scipy.stats import friedmanchisquare, studentized_range
 
     if not 0 < alpha < 1:
         raise StereogaugeError(f"A significance level lies between 0 and 1, for example 0.05; found {alpha:g}.")
-    costs, selection = _costs(scores, metrics, regions, scenes, algorithms, missing, least_coverage, least_support)
-    count, blocks = len(costs.algorithms), len(costs.scenes)
+    count, blocks = costs.shape
     if count < 3 or blocks < 2:
         raise StereogaugeError(
-            f"Friedman's test needs at least three algorithms and two scenes; found {count} and {blocks}. "
+            f"Friedman's test needs at least three algorithms and two independent scenes; found {count} and {blocks}. "
             "For two algorithms take Wilcoxon's test."
         )
-    within = costs.scene_means(tied_ranks(costs.matrix, axis=0))
-    ranks = tied_ranks(within, axis=0)
+    ranks = tied_ranks(costs, axis=0)
     average = ranks.mean(axis=1)
     order = np.lexsort((np.arange(count), average))
     if np.ptp(ranks) == 0:
@@ -159,7 +174,7 @@ def friedman(
     distance = q * math.sqrt(count * (count + 1) / (6 * blocks))
     return Friedman(
         selection=selection,
-        algorithms=tuple(costs.algorithms[place] for place in order),
+        algorithms=tuple(algorithms[place] for place in order),
         blocks=blocks,
         alpha=alpha,
         statistic=float(statistic),
@@ -200,20 +215,18 @@ def _scenes_for_friedman(ranks: Values, alpha: float) -> int | None:
 
 
 def scenes_for_pair(differences: Values, alpha: float = 0.05) -> int | None:
-    """The fewest scenes, drawn from those with these differences, on which Wilcoxon's test mostly finds one.
+    """The fewest scenes, drawn from those with these differences, on which the one-sided test mostly rejects.
 
-    None where a thousand scenes would not do.
+    None where a thousand scenes would not do. The sum of differences with random signs is about normal, with the
+    variance Σ d².
     """
     from scipy.special import ndtr  # the normal distribution
 
     random = np.random.default_rng(0)
     for scenes in _scene_counts(len(differences)):
-        drawn = random.choice(differences, size=(SIMULATIONS, scenes))
-        sizes = tied_ranks(np.abs(drawn), axis=1)
-        total = (np.sign(drawn) * sizes).sum(axis=1)
-        spread = np.sqrt((np.where(drawn != 0, sizes, 0.0) ** 2).sum(axis=1))
-        deviation = np.abs(total) / np.where(spread > 0, spread, 1.0)
-        if np.mean(2 * ndtr(-deviation) < alpha) >= POWER and 2.0 ** (1 - scenes) < alpha:
+        drawn = resample_scenes(len(differences), SIMULATIONS, random, scenes)
+        p_values = ndtr(-(drawn @ differences) / np.sqrt(np.maximum(drawn @ differences**2, TINY)))
+        if 0.5**scenes < alpha and np.mean(p_values < alpha) >= POWER:
             return scenes
     return None
 
@@ -245,8 +258,6 @@ def wilcoxon_pairs(
     One metric only: differences in different units cannot be ranked together. The differences of a scene's columns
     are averaged. Equal scores everywhere give p = 1; two perfect ones (infinite PSNR) are equal.
     """
-    from statsmodels.stats.multitest import multipletests
-
     if missing == "worst":
         raise StereogaugeError(
             "Wilcoxon's test compares sizes, which a gap has not; use drop-algorithm or drop-column."
@@ -260,12 +271,12 @@ def wilcoxon_pairs(
         if name not in place:
             raise unknown_name("algorithm of these scores", name, place)
     differences = [
-        costs.scene_means(_difference(costs.matrix[place[first]], costs.matrix[place[second]]))
+        costs.unit_means(costs.scene_means(_difference(costs.matrix[place[first]], costs.matrix[place[second]])))
         for first, second in chosen
     ]
     sign = -1.0 if metric_of(costs.metrics[0]).metric.direction == "higher" else 1.0
     p_values = [float(signed_rank_p(difference[:, None])[0]) for difference in differences]
-    corrected = multipletests(p_values, method="holm")[1]
+    corrected = holm_corrected(p_values)
     return tuple(
         PairTest(
             first,
@@ -281,11 +292,26 @@ def wilcoxon_pairs(
     )
 
 
+def holm_corrected(p_values: Sequence[float]) -> Values:
+    """p-values of m tests after Holm's step-down correction: the i-th smallest times m − i + 1, never falling.
+
+    S. Holm, A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6, 1979.
+
+    >>> holm_corrected([0.04, 0.01, 0.03]).tolist()
+    [0.06, 0.03, 0.06]
+    """
+    found = np.asarray(p_values, np.float64)
+    order = np.argsort(found, kind="stable")
+    steps = np.maximum.accumulate(found[order] * np.arange(len(found), 0, -1))
+    corrected = np.empty_like(found)
+    corrected[order] = np.minimum(steps, 1.0)
+    return corrected
+
+
 def signed_rank_p(differences: Values) -> Values:
     """p of Wilcoxon's signed-rank test of each column of paired differences, shape (scenes, columns).
 
-    1 where all differences are 0, or where there are fewer than two. Not corrected for several columns: to call one
-    algorithm the best it must differ from every other, and the largest p decides (an intersection–union test).
+    1 where all differences are 0, or where there are fewer than two.
     """
     p_values = np.ones(differences.shape[1])
     differing = differences.any(axis=0)
@@ -294,6 +320,43 @@ def signed_rank_p(differences: Values) -> Values:
 
         p_values[differing] = wilcoxon(differences[:, differing], axis=0).pvalue
     return p_values
+
+
+ALL_SIGNS = 14
+"""Up to this many scenes every assignment of signs is tried, then as many random ones as there are for this number."""
+MANY_SCENES = 60
+"""Above this many scenes the sum of differences with random signs is taken as normal."""
+TINY = 1e-300
+
+
+def greater_p(differences: Values) -> Values:
+    """One-sided p that the mean of each column of differences lies above 0, shape (scenes, columns).
+
+    The sum is compared with its distribution over all 2^n assignments of signs to the differences, above 14 scenes over
+    2^14 of them: the observed one and random ones. Such a test is exact where the differences are symmetric, and its
+    statistic is the mean itself (R. A. Fisher, The Design of Experiments, 1935, section 21; E. J. G. Pitman,
+    Significance tests which may be applied to samples from any populations, 1937). A difference of 0 counts as positive
+    and smaller than all others, so a tie does not speak against. Above 60 scenes the normal distribution is used. Not
+    corrected for several columns: to call one algorithm the best every test must reject, an intersection–union test.
+
+    >>> greater_p(np.array([[1.0, -1.0], [2.0, 2.0], [3.0, 3.0]])).tolist()
+    [0.125, 0.25]
+    """
+    from scipy.special import ndtr
+
+    scenes = len(differences)
+    observed = differences.sum(axis=0)
+    if scenes > MANY_SCENES:
+        return np.asarray(ndtr(-observed / np.sqrt(np.maximum((differences**2).sum(axis=0), TINY))), np.float64)
+    if scenes <= ALL_SIGNS:
+        negative = np.arange(2**scenes)[:, None] >> np.arange(scenes) & 1
+    else:
+        negative = np.random.default_rng(0).integers(2, size=(2**ALL_SIGNS, scenes))
+        negative[0] = 0
+    above = (1.0 - 2.0 * negative) @ differences - observed
+    rounding = 1e-9 * np.abs(differences).sum(axis=0)
+    ties = 0.5 ** (differences == 0).sum(axis=0)  # of equal sums, only that with all ties positive is not smaller
+    return np.asarray((above > rounding).mean(axis=0) + ties * (np.abs(above) <= rounding).mean(axis=0), np.float64)
 
 
 def _difference(first: Values, second: Values) -> Values:
@@ -325,7 +388,7 @@ def different_from_best(cube: ScoreCube, place: int, costs: Values, alpha: float
     `costs` are those of the column over all scenes.
     """
     none = [False] * len(cube.algorithms)
-    if 2.0 ** (1 - len(cube.scenes)) >= alpha or not np.isfinite(costs).any():
+    if 2.0 ** (1 - len(np.unique(cube.unit_of))) >= alpha or not np.isfinite(costs).any():
         return none
     best = cube.algorithms[int(np.nanargmin(np.where(np.isfinite(costs), costs, np.nan)))]
     complete = [name for name, cost in zip(cube.algorithms, costs, strict=True) if np.isfinite(cost) and name != best]

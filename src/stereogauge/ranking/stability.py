@@ -16,6 +16,7 @@ from scipy.stats import kendalltau, spearmanr
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.bootstrap import CONCENTRATION, rank_interval
 from stereogauge.ranking.model import Ranking, models
+from stereogauge.ranking.profile import Profile
 from stereogauge.ranking.ranks import final_ranks
 from stereogauge.ranking.run import rank
 from stereogauge.ranking.weighted_score import weigh
@@ -102,7 +103,7 @@ class WeightStability:
 def weight_stability(
     cube: ScoreCube,
     weights: Mapping[str, float] | None = None,
-    profile: str | Path | None = None,
+    profile: str | Path | Profile | None = None,
     *,
     normalisation: str = "heuristic",
     missing: str = "common",

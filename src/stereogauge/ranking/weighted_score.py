@@ -10,9 +10,10 @@ A scene that lacks a term contributes nothing by that term, and the scenes that 
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -21,17 +22,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
+from stereogauge.masks.geometric import PARTS
 from stereogauge.metrics.registry import parse_column
 from stereogauge.ranking.bootstrap import CONCENTRATION, perturb_weights
 from stereogauge.ranking.costs import Costs, prepare
 from stereogauge.ranking.normalisation import normalisation_rule, normalised
-from stereogauge.ranking.profile import checked_weights, load_profile, property_of
+from stereogauge.ranking.profile import Profile, checked_weights, load_profile, property_of
 from stereogauge.ranking.ranks import DIGITS
+from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.scope import MissingRule
+from stereogauge.scores.scope import MissingPixels, MissingRule
 from stereogauge.scores.selection import Dropped, Selection
 
 Weights = Mapping[str, float]
+PROPORTIONATE = 0.25
+"""Up to this total variation, effective weights are called those that were declared."""
 DISPROPORTIONATE = 2.0
 """A term that causes more than this many times its declared share of the differences is named."""
 BETWEEN_WEIGHTS = re.compile(r",(?!\s*[\d.]+[=,&|()-])")
@@ -54,7 +59,7 @@ def parse_weights(texts: Iterable[str] | None) -> dict[str, float] | None:
     return weights or None
 
 
-def stated_weights(weights: Weights | None, profile: str | Path | None) -> dict[str, float] | None:
+def stated_weights(weights: Weights | None, profile: str | Path | Profile | None) -> dict[str, float] | None:
     """The weights that a user stated, divided by their sum; None where there are none."""
     if weights is not None and profile is not None:
         raise StereogaugeError(f"Give weights or a profile, not both; found weights and the profile {str(profile)!r}.")
@@ -63,24 +68,61 @@ def stated_weights(weights: Weights | None, profile: str | Path | None) -> dict[
     return None if profile is None else dict(load_profile(profile).weights)
 
 
-def covers(term: str, metric: str, region: str) -> bool:
-    """Whether a weighted term (`bad@1` or `bad@1:nonocc`) means this column."""
-    return term in (metric, f"{metric}:{region}")
+def term_columns(term: str, columns: Sequence[Column]) -> list[int]:
+    """The places of the columns that a weighted term means: one (`bad@1:nonocc`), or those of a metric (`bad@1`).
+
+    A metric alone does not mean its columns on parts of the scene or of its own pixels, where there are others: they
+    would count pixels a second time.
+
+    >>> columns = [Column(*text.split(":")) for text in ("bad@1:all", "bad@1:nonocc", "bad@1:part-fine")]
+    >>> term_columns("bad@1", columns), term_columns("bad@1:part-fine", columns)
+    ([0, 1], [2])
+    """
+    found = [place for place, column in enumerate(columns) if term in (column.metric, str(column))]
+    return [place for place in found if str(columns[place]) == term or not _is_part(columns[place])] or found
+
+
+def _is_part(column: Column) -> bool:
+    own = column.declared.metric.region
+    return own != column.region if own is not None else not PARTS.keys().isdisjoint(column.region.split("&"))
+
+
+def unmeasurable(terms: Iterable[str], cube: ScoreCube) -> set[str]:
+    """The terms that were tried and cannot be measured on a ground truth: their columns exist and hold no score."""
+    scored: NDArray[np.bool_] = np.asarray(np.isfinite(cube.values).any(axis=(0, 1)))
+    places = {term: term_columns(term, cube.columns) for term in terms}
+    return {term for term, found in places.items() if found and not scored[found].any()}
+
+
+def with_stand_ins(profile: Profile, cube: ScoreCube) -> Profile:
+    """The profile on these scores: where a ground truth is too sparse for a metric, a stand-in takes its weight.
+
+    The weight goes to the first stand-in with scores.
+    """
+    weights, taken = dict(profile.weights), dict(profile.standing_in)
+    names = {name for term, candidates in profile.stand_ins.items() for name in (term, *candidates)}
+    impossible = unmeasurable(names, cube)
+    possible = {name for name in names - impossible if term_columns(name, cube.columns)}
+    for term, candidates in profile.stand_ins.items():
+        found = next((name for name in candidates if name in possible), None)
+        if term in weights and term in impossible and found is not None:
+            weights[found] = weights.get(found, 0.0) + weights.pop(term)
+            taken[found] = (*taken.get(found, ()), term)
+    return replace(profile, weights=weights, standing_in=taken)
 
 
 def weighted_columns(
-    cube: ScoreCube, weights: Weights | None = None, profile: str | Path | None = None, normalisation: str = "heuristic"
+    cube: ScoreCube,
+    weights: Weights | None = None,
+    profile: str | Path | Profile | None = None,
+    normalisation: str = "heuristic",
 ) -> ScoreCube:
     """The columns that have a weight greater than 0; all of them where no weights are stated."""
     stated = stated_weights(weights, profile)
     if stated is None:
         return cube
     terms = [term for term, weight in stated.items() if weight > 0]
-    kept = [
-        place
-        for place, column in enumerate(cube.columns)
-        if any(covers(term, column.metric, column.region) for term in terms)
-    ]
+    kept = sorted({place for term in terms for place in term_columns(term, cube.columns)})
     if not kept:
         raise StereogaugeError(
             f"None of the weighted metrics ({', '.join(terms)}) is among the selected ones "
@@ -140,8 +182,8 @@ class WeightedScore:
     def dropped(self) -> tuple[Dropped, ...]:
         """The terms that have no score in the selection."""
         return tuple(
-            Dropped("metric", term, f"no score in the selection; its weight {weight:.3g} was shared among the others")
-            for term, weight in self.stated.items()
+            Dropped("metric", term, "no score in the selection; its weight was shared among the others")
+            for term in self.stated
             if term not in self.terms
         )
 
@@ -185,6 +227,44 @@ class WeightedScore:
         """Places of the algorithms from best to worst."""
         return np.lexsort((np.arange(len(self.value)), np.round(self.value, DIGITS)))
 
+    @cached_property
+    def units(self) -> tuple[tuple[str, ...], ...]:
+        """The scenes of each independent unit."""
+        names = np.array(self.scenes, object)
+        return tuple(tuple(names[self.costs.unit_of == unit]) for unit in range(self.costs.units))
+
+    @cached_property
+    def unit_contributions(self) -> Values:
+        """Contribution of each independent unit, shape (algorithms, units): the score is their mean."""
+        return self._by_unit(self.contributions)
+
+    def _by_unit(self, by_scene: Values) -> Values:
+        member = np.asarray(self.costs.unit_of[:, None] == np.arange(self.costs.units), np.float64)
+        return np.asarray(self.costs.units / len(self.scenes) * (by_scene @ member), np.float64)
+
+    def behind(self, first: int, tolerance: float) -> Values:
+        """c_b − c_first + ε of every algorithm b on each unit, with ε = tolerance · V(first); (algorithms, units).
+
+        Their mean is below 0 where b is better than the first by more than the tolerance. A unit that lacks terms has a
+        smaller part of ε, as of every score.
+        """
+        shares = np.zeros(len(self.scenes))
+        for term in self.terms.values():
+            shares += term.weight / len(term.flat) * self.costs.in_scene[term.flat].sum(axis=0)
+        allowed = tolerance * self.value[first] * self._by_unit(len(self.scenes) * shares)
+        return np.asarray(self.unit_contributions - self.unit_contributions[first] + allowed, np.float64)
+
+    @property
+    def weight_distance(self) -> float:
+        """Total variation between the weights and the shares of the differences that the terms cause."""
+        return float(np.abs(self.weights - self.effective).sum() / 2) if self.effective.any() else 0.0
+
+    @cached_property
+    def properties(self) -> tuple[tuple[str, ...], Values]:
+        """The names of the properties, and 1 where a term belongs to one, shape (terms, properties)."""
+        names = tuple(dict.fromkeys(property_of(term) for term in self.terms))
+        return names, np.array([[property_of(term) == name for name in names] for term in self.terms], np.float64)
+
     def resampled(self, multiplicity: NDArray[np.int64]) -> Values:
         """The scores for draws of scenes, shape (draws, algorithms): means of the contributions of the drawn scenes."""
         times = np.asarray(multiplicity, np.float64)
@@ -208,11 +288,19 @@ class WeightedScore:
 
     @property
     def disproportions(self) -> tuple[Disproportion, ...]:
-        """The terms that cause more than twice their declared share of the differences."""
+        """The terms that cause more than twice their declared share of the differences.
+
+        Where there is none, but all together differ by more than `PROPORTIONATE`, the one with the largest excess.
+        """
+        excess = self.effective - self.weights
+        named = self.effective > DISPROPORTIONATE * self.weights
+        if not named.any() and self.weight_distance > PROPORTIONATE:
+            named = excess == excess.max()
         return tuple(
             Disproportion(name, float(weight), float(share))
-            for name, weight, share in zip(self.terms, self.weights, self.effective, strict=True)
-            if share > DISPROPORTIONATE * weight
+            for name, weight, share in itertools.compress(
+                zip(self.terms, self.weights, self.effective, strict=True), named
+            )
         )
 
     def ties(self, first: int) -> Values:
@@ -221,8 +309,7 @@ class WeightedScore:
 
     def property_ties(self, first: int) -> tuple[tuple[str, ...], Values, Values]:
         """Names and weights of the properties, and the weight of each at which an algorithm ties with the first."""
-        names = tuple(dict.fromkeys(property_of(term) for term in self.terms))
-        member = np.array([[property_of(term) == name for name in names] for term in self.terms], np.float64)
+        names, member = self.properties
         weights = self.weights @ member
         return names, weights, break_even(self.by_term @ member / weights, weights, first)
 
@@ -230,17 +317,22 @@ class WeightedScore:
 def weigh(
     cube: ScoreCube,
     weights: Weights | None = None,
-    profile: str | Path | None = None,
+    profile: str | Path | Profile | None = None,
     missing: MissingRule = "common",
     normalisation: str = "heuristic",
+    missing_pixels: MissingPixels = "charged",
 ) -> tuple[WeightedScore, Selection]:
     """The weighted scores of a cube by a profile or by weights, and the selection that they are made from."""
-    costs, selection = prepare(weighted_columns(cube, weights, profile), missing)
+    profile = None if profile is None else with_stand_ins(load_profile(profile), cube)
+    costs, selection = prepare(weighted_columns(cube, weights, profile), missing, missing_pixels)
     return weighted_score(costs, weights, profile, normalisation), selection
 
 
 def weighted_score(
-    costs: Costs, weights: Weights | None = None, profile: str | Path | None = None, normalisation: str = "heuristic"
+    costs: Costs,
+    weights: Weights | None = None,
+    profile: str | Path | Profile | None = None,
+    normalisation: str = "heuristic",
 ) -> WeightedScore:
     """The weighted scores of costs without gaps; without weights every metric weighs the same.
 
@@ -251,20 +343,17 @@ def weighted_score(
     stated = stated_weights(weights, profile) or dict.fromkeys(costs.metrics, 1.0 / len(costs.metrics))
     stated = {term: weight for term, weight in stated.items() if weight > 0}
     flat_columns = {
-        term: np.flatnonzero(
-            np.array([covers(term, column.metric, column.region) for column in costs.columns], bool)[costs.column_of]
-        )
-        for term in stated
+        term: np.flatnonzero(np.isin(costs.column_of, term_columns(term, costs.columns))) for term in stated
     }
     terms = {}
-    for term, weight in _shared(stated, {term for term, flat in flat_columns.items() if len(flat)}).items():
+    for term, weight in shared_weights(stated, {term for term, flat in flat_columns.items() if len(flat)}).items():
         flat = flat_columns[term]
-        cells, origin = normalised(term.partition(":")[0], costs.matrix[:, flat], rule, costs.sizes[flat])
+        cells, origin = normalised(term.partition(":")[0], costs.matrix[:, flat], rule, costs.maxima[flat])
         terms[term] = Term(weight, flat, cells, origin)
     return WeightedScore(costs, stated, terms)
 
 
-def _shared(weights: Weights, scored: set[str]) -> dict[str, float]:
+def shared_weights(weights: Weights, scored: set[str]) -> dict[str, float]:
     """The weights of the scored terms; each property keeps its weight where at least one of its terms has scores."""
     totals: dict[str, float] = {}
     kept: dict[str, float] = {}

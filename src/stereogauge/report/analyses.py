@@ -1,4 +1,4 @@
-"""The analyses of `stereogauge analyze`: each one gives tables and figures."""
+"""Analyses of scores: each one gives tables and figures, for `stereogauge analyze` and for the report."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import NamedTuple
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.figures import analysis as analysis_figures
 from stereogauge.figures import ranking as ranking_figures
-from stereogauge.figures.palette import algorithm_styles
-from stereogauge.ranking.bootstrap import bootstrap
+from stereogauge.figures.palette import Styles, algorithm_styles
+from stereogauge.ranking.bootstrap import Bootstrap, bootstrap
 from stereogauge.ranking.profile import Profile, load_profile
 from stereogauge.ranking.relations import determination, score_histogram, subset_experiment
 from stereogauge.ranking.relations import double_counting as counted_errors
-from stereogauge.ranking.significance import friedman, wilcoxon_pairs
+from stereogauge.ranking.significance import Friedman, friedman, wilcoxon_pairs
 from stereogauge.ranking.stability import (
     OrderAgreement,
     agreement,
@@ -24,23 +24,30 @@ from stereogauge.ranking.stability import (
     threshold_stability,
     weight_stability,
 )
-from stereogauge.report.build import MOST_PANELS, one_column_each
 from stereogauge.report.content import FigureEntry
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
 from stereogauge.tables import ranking_tables as tables
 from stereogauge.tables.table import Cell, Table, number, table, words
 
+MOST_PANELS = 3
+
 
 @dataclass(frozen=True)
 class AnalysisOptions:
-    """Choices of an analysis: the metric of tests and counts, the rule for gaps, level, marked algorithms, profile."""
+    """Choices of an analysis: the metric of tests and counts, the rule for gaps, level, marked algorithms, profile.
+
+    `styles` are those of more algorithms, of which the scores hold only some; None makes them for the scores' own.
+    """
 
     metric: str
     missing: str = "common"
     alpha: float = 0.05
     mark: tuple[str, ...] = ()
     profile: str | None = None
+    draws: int = 1000
+    seed: int = 0
+    styles: Styles | None = None
 
 
 class Analysis(NamedTuple):
@@ -56,7 +63,8 @@ def correlation(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
     names = [column.label for column in found.columns]
     rows = [[words(name), *(number(value, 2) for value in found.r_squared[row])] for row, name in enumerate(names)]
     shown = table("determination", "r² of linear fits between columns", ["column", *names], rows)
-    figure = FigureEntry("determination", analysis_figures.determination_data(found), "")
+    reading = "A low r² means that a metric sees something that the other does not."
+    figure = FigureEntry("determination", analysis_figures.determination_data(found), reading)
     return Analysis([shown], [figure])
 
 
@@ -66,30 +74,36 @@ def scatter(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
     panels = min(MOST_PANELS, len(columns) // 2)
     if not panels:
         raise StereogaugeError(f"A scatter plot needs two metrics; the selection has {', '.join(cube.metrics)}.")
-    data = analysis_figures.scatter_matrix_data(cube, columns[:panels], columns[panels : 2 * panels])
+    data = analysis_figures.scatter_matrix_data(cube, columns[:panels], columns[panels : 2 * panels], options.styles)
     rows = [
         [words(panel["x_label"]), words(panel["y_label"]), number(panel["r_squared"]), *map(number, panel["fits"])]
         for panel in data.facts["panels"]
     ]
     header = ["x", "y", "r² over all points", *(f"r² on {scene}" for scene in cube.scenes)]
-    return Analysis([table("scatter", "Linear fits", header, rows)], [FigureEntry("scatter", data, "")])
+    reading = "A line is the linear fit of a scene; the more opaque it is, the better the fit."
+    return Analysis([table("scatter", "Linear fits", header, rows)], [FigureEntry("scatter", data, reading)])
 
 
 def orders(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
     """Places by metric, and the agreement of the orders by metric, by region of one metric and by model."""
-    found: list[Table] = []
-    figures: list[FigureEntry] = []
-    if len(cube.metrics) > 1:
-        agreed = agreement(by_metric(cube, missing=options.missing))
-        groups = by_metric(cube, "a-star", missing=options.missing)
-        found += [tables.orders_table(agreed, groups), _agreement_table("agreement", "two metrics", agreed)]
-        figures.append(FigureEntry("agreement", analysis_figures.agreement_data(agreed, Selection.of(cube)), ""))
+    found, figures = metric_orders(cube, options) if len(cube.metrics) > 1 else Analysis([], [])
     regions = by_region(cube, options.metric, missing=options.missing)
     if len(regions) > 1:
         what = f"two regions of {options.metric}"
         found.append(_agreement_table("agreement-regions", what, agreement(regions)))
     models = by_model(cube, missing=options.missing)
     return Analysis([*found, _agreement_table("agreement-models", "two models", agreement(models))], figures)
+
+
+def metric_orders(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
+    """Places by metric, and how far the orders agree."""
+    agreed = agreement(by_metric(cube, missing=options.missing))
+    groups = by_metric(cube, "a-star", missing=options.missing)
+    reading = "1: two metrics give the same order; 0: unrelated orders; −1: reversed."
+    figure = FigureEntry("agreement", analysis_figures.agreement_data(agreed, Selection.of(cube)), reading)
+    return Analysis(
+        [tables.orders_table(agreed, groups), _agreement_table("agreement", "two metrics", agreed)], [figure]
+    )
 
 
 def _agreement_table(name: str, what: str, agreed: OrderAgreement) -> Table:
@@ -117,8 +131,9 @@ def histograms(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
         for one in found
     ]
     header = ["column", "smallest", "largest", "heuristic maximum", "theoretical maximum"]
-    data = analysis_figures.histograms_data(found, algorithm_styles(cube.algorithms))
-    return Analysis([table("ranges", "Ranges of the scores", header, rows)], [FigureEntry("histograms", data, "")])
+    data = analysis_figures.histograms_data(found, options.styles or algorithm_styles(cube.algorithms))
+    reading = f"Where {', '.join(options.mark)} is among all scores." if options.mark else ""
+    return Analysis([table("ranges", "Ranges of the scores", header, rows)], [FigureEntry("histograms", data, reading)])
 
 
 def subsets(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
@@ -129,7 +144,8 @@ def subsets(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
 def double_counting(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
     """Nested regions against the partition."""
     found = counted_errors(cube, options.metric)
-    figure = FigureEntry("double-counting", analysis_figures.counted_errors_data(*found), "")
+    reading = "What a bar has beyond the line is counted more than once."
+    figure = FigureEntry("double-counting", analysis_figures.counted_errors_data(*found), reading)
     return Analysis([tables.double_counting_table(*found)], [figure])
 
 
@@ -141,7 +157,7 @@ def significance(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
     """
     parts: list[Analysis] = []
     reasons: list[str] = []
-    for attempt in (_friedman, _wilcoxon, _bootstrap):
+    for attempt in (friedman_test, _wilcoxon, _bootstrap):
         try:
             parts.append(attempt(cube, options))
         except StereogaugeError as reason:
@@ -153,15 +169,26 @@ def significance(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
     return Analysis(found, [figure for part in parts for figure in part.figures])
 
 
-def _friedman(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
+def friedman_test(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
+    """Friedman's test by one metric with Nemenyi's p-values, and the diagram where it can tell anything."""
     test = friedman(cube, [options.metric], missing=options.missing, alpha=options.alpha)
     rows = [[words(name), *(number(p, 2) for p in test.nemenyi[row])] for row, name in enumerate(test.algorithms)]
     title = f"p-values of Nemenyi's test, {options.metric}"
-    figures = []
-    if test.can_tell:
-        data = ranking_figures.critical_difference_data(test, algorithm_styles(cube.algorithms))
-        figures.append(FigureEntry("critical-difference", data, ""))
-    return Analysis([table("nemenyi", title, ["algorithm", *test.algorithms], rows, [test.sentence])], figures)
+    shown = table("nemenyi", title, ["algorithm", *test.algorithms], rows, [test.sentence])
+    return Analysis([shown], [critical_difference(test, options.styles)] if test.can_tell else [])
+
+
+def critical_difference(test: Friedman, styles: Styles | None) -> FigureEntry:
+    """The diagram of Friedman's test; an error where so few scenes cannot distinguish anything."""
+    reading = "A bar joins algorithms whose average ranks the test does not distinguish."
+    return FigureEntry("critical-difference", ranking_figures.critical_difference_data(test, styles), reading)
+
+
+def rank_intervals(found: Bootstrap, styles: Styles | None, most: int | None = None) -> FigureEntry:
+    """The intervals of a bootstrap over scenes."""
+    return FigureEntry(
+        "intervals", ranking_figures.intervals_data(found, styles, most), "How far scenes decide the order."
+    )
 
 
 def _wilcoxon(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
@@ -170,9 +197,10 @@ def _wilcoxon(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
 
 
 def _bootstrap(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
-    bootstrapped = bootstrap(cube, "middlebury", [options.metric], missing=options.missing)
-    data = ranking_figures.intervals_data(bootstrapped, algorithm_styles(cube.algorithms))
-    return Analysis([tables.beats_table(bootstrapped)], [FigureEntry("intervals", data, "")])
+    found = bootstrap(
+        cube, "middlebury", [options.metric], missing=options.missing, draws=options.draws, seed=options.seed
+    )
+    return Analysis([tables.beats_table(found)], [rank_intervals(found, options.styles)])
 
 
 def stability(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
@@ -180,11 +208,24 @@ def stability(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
     shares = dict.fromkeys(cube.metrics, 1 / len(cube.metrics))
     equal = Profile("equal", "equal weights", "", shares)
     profile = equal if options.profile is None else load_profile(options.profile)
-    found = [tables.weight_stability_table(weight_stability(cube, profile.weights, missing=options.missing), profile)]
+    found = [tables.weight_stability_table(weight_stability(cube, profile=profile, missing=options.missing), profile)]
     family = options.metric.partition("@")[0]
     if sum(name.partition("@")[0] == family for name in cube.metrics) > 1:
         found.append(tables.threshold_stability_table(threshold_stability(cube, family, missing=options.missing)))
     return Analysis(found, [])
+
+
+def one_column_each(cube: ScoreCube) -> list[str]:
+    """One column of each metric (on `all` where it has it): the first of each family, then the other thresholds."""
+    families: dict[str, int] = {}
+    found = []
+    for name in cube.metrics:
+        matching = [column for column in cube.columns if column.metric == name]
+        family = matching[0].declared.metric.id
+        families[family] = families.get(family, 0) + 1
+        everywhere = next((column for column in matching if column.region == "all"), matching[0])
+        found.append((families[family], str(everywhere)))
+    return [column for _, column in sorted(found, key=lambda entry: entry[0])]
 
 
 ANALYSES: dict[str, Callable[[ScoreCube, AnalysisOptions], Analysis]] = {

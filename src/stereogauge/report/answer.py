@@ -20,13 +20,14 @@ from stereogauge.figures.decision import (
     difference_bars_data,
     error_curves_data,
     glance_rows_data,
+    profile_line_data,
 )
 from stereogauge.figures.palette import Styles
 from stereogauge.io.files import load_disparity
 from stereogauge.model import as_disparity
 from stereogauge.protocol import Protocol
 from stereogauge.ranking.run import about_pixels
-from stereogauge.report.content import FigureEntry, ReportOptions, RowsEntry, Section
+from stereogauge.report.content import FigureEntry, ReportOptions, Section
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.tables.decision_tables import answer_tables
 from stereogauge.tables.table import Table
@@ -60,7 +61,7 @@ def first_page(
     if isinstance(found, str):
         return FirstPage(None, Section("answer", "The answer", "The scores allow no answer.", notes=(found,)))
     tables = answer_tables(found)
-    entries: list[Table | FigureEntry | RowsEntry] = list(tables[:1])
+    entries: list[Table | FigureEntry] = list(tables[:1])
     notes: list[str] = []
     names = [place.algorithm for place in found.places]
     why = _why(found, source, options, origins, notes, progress) if len(names) > 1 else None
@@ -113,8 +114,10 @@ def _why(
     notes: list[str],
     progress: Callable[[str], None] | None,
 ) -> Explanation | None:
-    """Why the first is above the second."""
-    first, second = (place.algorithm for place in found.places[:2])
+    """Why the first is above the second, among the algorithms of the answer."""
+    names = [place.algorithm for place in found.places]
+    first, second = names[:2]
+    source = replace(source, cube=source.cube.select(algorithms=names))
     weights = {term.term: term.stated for term in found.terms}
     try:
         return explained(
@@ -126,14 +129,16 @@ def _why(
         return None
 
 
-def _pixels(why: Explanation, cube: ScoreCube, origins: Origins, notes: list[str]) -> list[RowsEntry]:
+def _pixels(why: Explanation, cube: ScoreCube, origins: Origins, notes: list[str]) -> list[FigureEntry]:
     contrasts, reasons = pair_contrasts(why, cube, origins)
     notes += reasons
     if not contrasts:
         return []
-    entries = [RowsEntry("who-is-right", contrast_rows_data(contrasts))]
+    entries = [FigureEntry("who-is-right", contrast_rows_data(contrasts))]
+    lines = {f"profile-line-{place}": profile_line_data(one) for place, one in enumerate(contrasts, 1)}
+    entries += [FigureEntry(name, line) for name, line in lines.items() if line is not None]
     crops = crop_rows_data(contrasts)
-    return [RowsEntry("crops", crops), *entries] if crops.rows else entries
+    return [FigureEntry("crops", crops), *entries] if crops.rows else entries
 
 
 def _all_algorithms(
@@ -143,7 +148,7 @@ def _all_algorithms(
     styles: Styles,
     notes: list[str],
     progress: Callable[[str], None] | None,
-) -> list[FigureEntry | RowsEntry]:
+) -> list[FigureEntry]:
     """Every scene at a glance, and the error curves of all algorithms whose maps are available."""
     scenes = cube.scenes[:MOST_SCENES]
     try:
@@ -163,7 +168,7 @@ def _all_algorithms(
         return []
     title = f"{glance.title}, {column}"
     return [
-        RowsEntry("glance", replace(glance, title=title)),
+        FigureEntry("glance", replace(glance, title=title)),
         FigureEntry("error-curves", error_curves_data(curves, styles), curves.text),
     ]
 

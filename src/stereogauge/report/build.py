@@ -18,19 +18,28 @@ from stereogauge.figures.palette import Styles, algorithm_styles
 from stereogauge.protocol import Protocol
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.model import Ranking
+from stereogauge.ranking.models.weighted import stand_in_note
 from stereogauge.ranking.profile import Profile, load_profile, property_of
-from stereogauge.ranking.relations import (
-    counts_errors,
-    determination,
-    double_counting,
-    score_histogram,
-    subset_experiment,
-)
+from stereogauge.ranking.relations import counts_errors
 from stereogauge.ranking.run import rank
 from stereogauge.ranking.significance import different_from_best, friedman, mark_note, wilcoxon_pairs
-from stereogauge.ranking.stability import agreement, by_metric, threshold_stability, weight_stability
+from stereogauge.ranking.stability import by_metric, threshold_stability, weight_stability
+from stereogauge.ranking.weighted_score import with_stand_ins
+from stereogauge.report.analyses import (
+    Analysis,
+    AnalysisOptions,
+    correlation,
+    critical_difference,
+    double_counting,
+    histograms,
+    metric_orders,
+    one_column_each,
+    rank_intervals,
+    scatter,
+    subsets,
+)
 from stereogauge.report.answer import first_page
-from stereogauge.report.content import Content, FigureEntry, GalleryEntry, Provenance, ReportOptions, Section
+from stereogauge.report.content import Content, FigureEntry, Provenance, ReportOptions, Section
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
 from stereogauge.tables import ranking_tables as tables
@@ -38,7 +47,7 @@ from stereogauge.tables.score_table import coverage_table, density_table, score_
 from stereogauge.tables.table import Table
 
 MOST_IN_RADAR, MOST_IN_PAIRS, MOST_IN_DIAGRAM, MOST_IN_FIGURE, MOST_SCENES = 6, 10, 30, 40, 12
-MOST_AXES, MOST_PANELS = 9, 3
+MOST_AXES, MOST_IN_SLOPES = 9, 4
 SHORT_FACTS = ("alike with", "first places", "worst column rank", "dominates", "dominated by")
 NOT_MEASURED = ("metric of these scores", "region of these scores")
 Found = TypeVar("Found")
@@ -55,7 +64,7 @@ class _Attempts:
     """Collects what could be made, and the reasons for what could not."""
 
     def __init__(self) -> None:
-        self.entries: list[Table | FigureEntry | GalleryEntry] = []
+        self.entries: list[Table | FigureEntry] = []
         self.notes: list[str] = []
 
     def get(self, make: Callable[[], Found]) -> Found | None:
@@ -67,15 +76,19 @@ class _Attempts:
                 self.notes.append(note)
             return None
 
-    def table(self, make: Callable[[], Table]) -> None:
+    def add(self, make: Callable[[], Table | FigureEntry]) -> None:
         made = self.get(make)
         if made is not None:
             self.entries.append(made)
 
+    def analysis(self, make: Callable[[], Analysis], *, tables: int = 0) -> Analysis:
+        """Add the first `tables` tables and the figures of an analysis."""
+        made = self.get(make) or Analysis([], [])
+        self.entries += [*made.tables[:tables], *made.figures]
+        return made
+
     def figure(self, name: str, make: Callable[[], Chart], reading: str) -> None:
-        made = self.get(make)
-        if made is not None:
-            self.entries.append(FigureEntry(name, made, reading))
+        self.add(lambda: FigureEntry(name, make(), reading))
 
     def section(self, identifier: str, title: str, prose: str) -> Section:
         return Section(identifier, title, prose, tuple(self.entries), tuple(self.notes))
@@ -85,7 +98,7 @@ def build(
     cube: ScoreCube,
     options: ReportOptions | None = None,
     provenance: Provenance | None = None,
-    galleries: Sequence[GalleryEntry] = (),
+    galleries: Sequence[FigureEntry] = (),
     protocol: Protocol | None = None,
     density: Sequence[ErrorDensity] = (),
     origins: Origins | None = None,
@@ -115,14 +128,22 @@ def build(
 def _ordered(cube: ScoreCube, chosen: ReportOptions, protocol: Protocol | None) -> list[Section]:
     """Scores, orders and how certain they are."""
     metric = chosen.metric or cube.metrics[0]
-    styles = algorithm_styles(cube.algorithms)
     main = rank(cube, chosen.model, missing=chosen.missing)
+    options = AnalysisOptions(
+        metric,
+        chosen.missing,
+        chosen.alpha,
+        main.algorithms[:1],
+        draws=chosen.draws,
+        seed=chosen.seed,
+        styles=algorithm_styles(cube.algorithms),
+    )
     return [
         _scores(cube, main, chosen, protocol),
-        _orders(cube, metric, main, chosen, styles),
-        _profiles(cube, main, chosen, styles),
-        _certainty(cube, metric, main, chosen, styles),
-        _relations(cube, metric, main, styles),
+        _orders(cube, main, options),
+        _profiles(cube, main, chosen, options.styles),
+        _certainty(cube, main, options),
+        _relations(cube, main, options),
     ]
 
 
@@ -132,7 +153,7 @@ def _only_sure(cube: ScoreCube, protocol: Protocol | None) -> list[Section]:
     read = protocol or Protocol()
     whole = cube.limited(least_coverage=0.0)
     attempts.entries += score_tables(whole, read.aggregation, read.scene_weights, any_density=True)
-    attempts.table(lambda: coverage_table(whole))
+    attempts.add(lambda: coverage_table(whole))
     prose = (
         "Values are needed only where an algorithm is sure, so every score is shown with the share of its pixels that "
         "it covers. Scores that leave missing estimates out make no order here: leaving more pixels out would win it. "
@@ -153,19 +174,6 @@ def _density(found: Sequence[ErrorDensity], styles: Styles) -> Section:
     return attempts.section("density", "Only where it is sure", prose)
 
 
-def one_column_each(cube: ScoreCube) -> list[str]:
-    """One column of each metric (on `all` where it has it): the first of each family, then the other thresholds."""
-    families: dict[str, int] = {}
-    found = []
-    for name in cube.metrics:
-        matching = [column for column in cube.columns if column.metric == name]
-        family = matching[0].declared.metric.id
-        families[family] = families.get(family, 0) + 1
-        everywhere = next((column for column in matching if column.region == "all"), matching[0])
-        found.append((families[family], str(everywhere)))
-    return [column for _, column in sorted(found, key=lambda entry: entry[0])]
-
-
 def _scores(cube: ScoreCube, main: Ranking, options: ReportOptions, protocol: Protocol | None) -> Section:
     attempts = _Attempts()
     order = [*main.algorithms, *(name for name in cube.algorithms if name not in main.algorithms)]
@@ -178,10 +186,11 @@ def _scores(cube: ScoreCube, main: Ranking, options: ReportOptions, protocol: Pr
     return attempts.section("scores", "Scores", prose)
 
 
-def _orders(cube: ScoreCube, metric: str, main: Ranking, options: ReportOptions, styles: Styles) -> Section:
+def _orders(cube: ScoreCube, main: Ranking, options: AnalysisOptions) -> Section:
     attempts = _Attempts()
+    styles = options.styles
     title = f"Order by the model {main.model}, all selected columns"
-    attempts.table(lambda: tables.ranking_table(main, title=title, extra=SHORT_FACTS))
+    attempts.add(lambda: tables.ranking_table(main, title=title, extra=SHORT_FACTS))
     if main.model == "extended":
         attempts.figure(
             "alike",
@@ -190,41 +199,36 @@ def _orders(cube: ScoreCube, metric: str, main: Ranking, options: ReportOptions,
         )
     groups = attempts.get(lambda: rank(cube, "a-star", missing=options.missing))
     if groups is not None:
-        attempts.table(lambda: tables.ranking_table(groups, title="A* groups over all selected columns"))
+        attempts.add(lambda: tables.ranking_table(groups, title="A* groups over all selected columns"))
         attempts.figure(
             "a-star",
             lambda: ranking_figures.layers_data(groups.head(MOST_IN_FIGURE), styles),
             "No algorithm dominates a member of the first row. A line leads down to algorithms that are no better in "
             "any column.",
         )
-    orders = attempts.get(lambda: by_metric(cube, missing=options.missing))
-    if orders is not None and len(orders) > 1:
-        alone = attempts.get(lambda: by_metric(cube, "a-star", missing=options.missing))
-        attempts.table(lambda: tables.orders_table(agreement(orders), alone))
-        attempts.figure(
-            "agreement",
-            lambda: analysis_figures.agreement_data(agreement(orders), Selection.of(cube)),
-            "1: two metrics give the same order; 0: unrelated orders; −1: reversed.",
-        )
-        if len(orders) <= 4:
-            marks = {name: one.winners for name, one in (alone or {}).items()}
-            heads = {name: order.head(MOST_IN_FIGURE) for name, order in orders.items()}
-            attempts.figure(
-                "slopes",
-                lambda: analysis_figures.slopes_data(heads, marks, "member of A*₁", styles),
-                "Crossing lines are disagreements between metrics.",
-            )
+    if len(cube.metrics) > 1:
+        attempts.analysis(lambda: metric_orders(cube, options), tables=1)
+    if 1 < len(cube.metrics) <= MOST_IN_SLOPES:
+        attempts.figure("slopes", lambda: _slopes(cube, options), "Crossing lines are disagreements between metrics.")
     attempts.figure(
         "rank-map",
         lambda: ranking_figures.rank_map_data(
-            cube.select(metrics=[metric]), missing=options.missing, most=MOST_IN_FIGURE
+            cube.select(metrics=[options.metric]), missing=options.missing, most=MOST_IN_FIGURE
         ),
         "The rank in every column of one metric: who is good where.",
     )
     return attempts.section("orders", "Orders", "The same scores under several models, each with its own assumptions.")
 
 
-def _profiles(cube: ScoreCube, main: Ranking, options: ReportOptions, styles: Styles) -> Section:
+def _slopes(cube: ScoreCube, options: AnalysisOptions) -> Chart:
+    """The heads of the orders by metric; members of the first A* group are filled."""
+    heads = {name: order.head(MOST_IN_FIGURE) for name, order in by_metric(cube, missing=options.missing).items()}
+    groups = by_metric(cube, "a-star", missing=options.missing)
+    marks = {name: one.winners for name, one in groups.items()}
+    return analysis_figures.slopes_data(heads, marks, "member of A*₁", options.styles)
+
+
+def _profiles(cube: ScoreCube, main: Ranking, options: ReportOptions, styles: Styles | None) -> Section:
     attempts = _Attempts()
     for name in options.profiles:
         _profile(attempts, cube, load_profile(name), options)
@@ -243,7 +247,7 @@ def weights_in_force(profile: Profile, weighted: Ranking) -> str:
     terms = weighted.names["terms"]
     absent = [term for term, weight in profile.weights.items() if weight > 0 and term not in terms]
     if not absent:
-        return profile.description
+        return " ".join([profile.description, *(stand_in_note(*one) for one in profile.standing_in.items())])
     shares: dict[str, float] = {}
     for term, weight in zip(terms, weighted.arrays["weights"], strict=True):
         shares[property_of(term)] = shares.get(property_of(term), 0.0) + float(weight)
@@ -252,7 +256,8 @@ def weights_in_force(profile: Profile, weighted: Ranking) -> str:
 
 
 def _profile(attempts: _Attempts, cube: ScoreCube, profile: Profile, options: ReportOptions) -> None:
-    weighted = attempts.get(lambda: rank(cube, "weighted", missing=options.missing, weights=profile.weights))
+    profile = with_stand_ins(profile, cube)
+    weighted = attempts.get(lambda: rank(cube, "weighted", missing=options.missing, profile=profile))
     if weighted is None:
         return
     attempts.figure(
@@ -260,87 +265,51 @@ def _profile(attempts: _Attempts, cube: ScoreCube, profile: Profile, options: Re
         lambda: ranking_figures.stacked_bars_data(weighted.head(MOST_IN_FIGURE), profile.name),
         f"{weights_in_force(profile, weighted)} The shortest bar wins; segments show what it is made of.",
     )
-    attempts.table(lambda: tables.weights_table(weighted, profile))
-    attempts.table(
+    attempts.add(lambda: tables.weights_table(weighted, profile))
+    attempts.add(
         lambda: tables.weight_stability_table(
-            weight_stability(cube, profile.weights, missing=options.missing, seed=options.seed), profile
+            weight_stability(cube, profile=profile, missing=options.missing, seed=options.seed), profile
         )
     )
 
 
-def _certainty(cube: ScoreCube, metric: str, main: Ranking, options: ReportOptions, styles: Styles) -> Section:
+def _certainty(cube: ScoreCube, main: Ranking, options: AnalysisOptions) -> Section:
     attempts = _Attempts()
+    metric, missing = options.metric, options.missing
     best = main.algorithms[:MOST_IN_DIAGRAM]
-    test = attempts.get(lambda: friedman(cube, [metric], algorithms=best, missing=options.missing, alpha=options.alpha))
+    test = attempts.get(lambda: friedman(cube, [metric], algorithms=best, missing=missing, alpha=options.alpha))
     if test is not None:
-        attempts.figure(
-            "critical-difference",
-            lambda: ranking_figures.critical_difference_data(test, styles),
-            "A bar joins algorithms whose average ranks the test does not distinguish.",
-        )
-    bootstrapped = attempts.get(
-        lambda: bootstrap(cube, "middlebury", [metric], missing=options.missing, draws=options.draws, seed=options.seed)
+        attempts.add(lambda: critical_difference(test, options.styles))
+    drawn = partial(
+        bootstrap, model="middlebury", metrics=[metric], missing=missing, draws=options.draws, seed=options.seed
     )
+    bootstrapped = attempts.get(lambda: drawn(cube))
     if bootstrapped is not None:
-        single = rank(cube, "middlebury", [metric], missing=options.missing)
-        attempts.table(
-            lambda: tables.ranking_table(single, bootstrapped, test, f"Order by {metric} (Middlebury model)")
-        )
-        attempts.figure(
-            "intervals",
-            lambda: ranking_figures.intervals_data(bootstrapped, styles, MOST_IN_FIGURE),
-            "How far scenes decide the order.",
-        )
+        single = rank(cube, "middlebury", [metric], missing=missing)
+        attempts.add(lambda: tables.ranking_table(single, bootstrapped, test, f"Order by {metric} (Middlebury model)"))
+        attempts.add(lambda: rank_intervals(bootstrapped, options.styles, MOST_IN_FIGURE))
     few = cube.select(algorithms=main.algorithms[:MOST_IN_PAIRS])
-    attempts.table(
-        lambda: tables.beats_table(
-            bootstrap(few, "middlebury", [metric], missing=options.missing, draws=options.draws, seed=options.seed)
-        )
-    )
+    attempts.add(lambda: tables.beats_table(drawn(few)))
     pairs = [(main.algorithms[0], name) for name in main.algorithms[1:MOST_IN_PAIRS]]
-    attempts.table(lambda: tables.pairs_table(wilcoxon_pairs(cube, metric, pairs, missing=options.missing), metric))
+    attempts.add(lambda: tables.pairs_table(wilcoxon_pairs(cube, metric, pairs, missing=missing), metric))
     family = metric.partition("@")[0]
-    attempts.table(lambda: tables.threshold_stability_table(threshold_stability(cube, family, missing=options.missing)))
+    attempts.add(lambda: tables.threshold_stability_table(threshold_stability(cube, family, missing=missing)))
     prose = (
-        "Would other scenes or thresholds have given another order? The tests take the columns of one metric as their "
-        "blocks; columns of one scene depend on each other, so with few scenes p-values are too small."
+        "Would other scenes or thresholds have given another order? The blocks of the tests are independent scenes; "
+        "the columns of a scene are averaged first."
     )
     return attempts.section("certainty", "How certain is this?", prose)
 
 
-def _relations(cube: ScoreCube, metric: str, main: Ranking, styles: Styles) -> Section:
+def _relations(cube: ScoreCube, main: Ranking, options: AnalysisOptions) -> Section:
     attempts = _Attempts()
     columns = one_column_each(cube)
-    attempts.figure(
-        "determination",
-        lambda: analysis_figures.determination_data(determination(cube.select(metrics=columns))),
-        "A low r² means that a metric sees something that the other does not.",
-    )
-    some = cube.select(algorithms=main.algorithms[:MOST_IN_FIGURE], scenes=cube.scenes[:MOST_SCENES])
-    if len(columns) > 1:
-        panels = min(MOST_PANELS, len(columns) // 2)
-        across, up = columns[:panels], columns[panels : 2 * panels]
-        attempts.figure(
-            "scatter",
-            lambda: analysis_figures.scatter_matrix_data(some, across, up, styles),
-            "Colours are scenes, shapes are algorithms; the more opaque a line, the better the scene's linear fit.",
-        )
-    marked = main.algorithms[:1]
-    attempts.figure(
-        "histograms",
-        lambda: analysis_figures.histograms_data(
-            [score_histogram(cube, name, marked) for name in columns[:MOST_AXES]], styles
-        ),
-        f"Where {marked[0]} is among all scores.",
-    )
-    attempts.table(lambda: tables.subset_table(subset_experiment(cube)))
     few = cube.select(algorithms=main.algorithms[:MOST_IN_FIGURE])
-    counted = attempts.get(lambda: double_counting(few, metric if counts_errors(metric) else "bad@1"))
-    if counted is not None:
-        attempts.table(lambda: tables.double_counting_table(*counted))
-        attempts.figure(
-            "double-counting",
-            lambda: analysis_figures.counted_errors_data(*counted),
-            "What a bar has beyond the line is counted more than once.",
-        )
+    attempts.analysis(lambda: correlation(cube.select(metrics=columns), options))
+    if len(columns) > 1:
+        attempts.analysis(lambda: scatter(few.select(scenes=few.scenes[:MOST_SCENES]), options))
+    attempts.analysis(lambda: histograms(cube.select(metrics=columns[:MOST_AXES]), options))
+    attempts.analysis(lambda: subsets(cube, options), tables=1)
+    counted = options if counts_errors(options.metric) else replace(options, metric="bad@1")
+    attempts.analysis(lambda: double_counting(few, counted), tables=1)
     return attempts.section("relations", "Relations between metrics", "What one metric says beyond another.")

@@ -14,25 +14,11 @@ from stereogauge.tables.table import Table
 
 
 class FigureEntry(NamedTuple):
-    """A chart, the name of its files, and how to read it."""
+    """A chart, gallery or rows of pictures, the name of its files, and how to read it."""
 
     name: str
-    data: Chart
-    reading: str
-
-
-class GalleryEntry(NamedTuple):
-    """A gallery and the name of its files."""
-
-    name: str
-    data: Gallery
-
-
-class RowsEntry(NamedTuple):
-    """Rows of pictures and the name of their files."""
-
-    name: str
-    data: PictureRows
+    data: Chart | Gallery | PictureRows
+    reading: str = ""
 
 
 @dataclass(frozen=True)
@@ -45,7 +31,7 @@ class Section:
     id: str
     title: str
     prose: str
-    entries: tuple[Table | FigureEntry | GalleryEntry | RowsEntry, ...] = ()
+    entries: tuple[Table | FigureEntry, ...] = ()
     notes: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     detail: str = ""
@@ -100,6 +86,6 @@ class Content:
         return tuple(entry for section in self.sections for entry in section.entries if isinstance(entry, Table))
 
     @property
-    def figures(self) -> tuple[FigureEntry | GalleryEntry | RowsEntry, ...]:
-        """Every figure, gallery and row of pictures, in order."""
-        return tuple(entry for section in self.sections for entry in section.entries if not isinstance(entry, Table))
+    def figures(self) -> tuple[FigureEntry, ...]:
+        """Every figure, in order."""
+        return tuple(entry for section in self.sections for entry in section.entries if isinstance(entry, FigureEntry))

@@ -8,14 +8,15 @@ import re
 from typing import Any
 
 from stereogauge.errors import StereogaugeError
+from stereogauge.evaluation.running import Running
 from stereogauge.scores.aggregation import aggregated, way
 from stereogauge.scores.table import ScoreTable
 
 TRACKERS = ("mlflow", "wandb")
 
 
-def log_scores(table: ScoreTable, to: Any, *, step: int | None = None, prefix: str = "") -> dict[str, float]:
-    """Log the scores of a table over its scenes, and return them by name, such as `SGM/bad_1/nonocc`.
+def log_scores(table: ScoreTable | Running, to: Any, *, step: int | None = None, prefix: str = "") -> dict[str, float]:
+    """Log the scores of a table, or of `sg.Running`, over its scenes; return them by name, as `SGM/bad_1/nonocc`.
 
     `to` is "mlflow" (logs to the active run), "wandb" (to the run that `wandb.init` began), a TensorBoard
     `SummaryWriter`, or any object with `add_scalar`, `log_metrics` or `log`. Scores without a value are left out; names
@@ -28,7 +29,7 @@ def log_scores(table: ScoreTable, to: Any, *, step: int | None = None, prefix: s
     >>> _ = sg.log_scores(table, Tracker(), step=3)
     3 {'estimate/mae/all': 1.0}
     """
-    values = scalars(table, prefix)
+    values = scalars(table.compute() if isinstance(table, Running) else table, prefix)
     tracker = _tracker(to)
     if hasattr(tracker, "add_scalar"):
         for name, value in values.items():

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.stored_maps import Origins
-from stereogauge.figures.galleries import Crop, Reference, gallery_data, most_different_crop
+from stereogauge.figures.galleries import Reference, gallery_data, most_different_crop
 from stereogauge.figures.pictures import (
     COLOUR_MAPS,
     MISSING,
     Colours,
+    Crop,
     LegendEntry,
     disparity_limits,
+    image_colours,
     legend_entries,
+    narrowed,
     picture_limits,
     render,
     render_disparity,
@@ -31,8 +33,7 @@ from stereogauge.metrics.registry import parse_metric
 from stereogauge.model import Scene
 from stereogauge.protocol import load_protocol
 from stereogauge.ranking.profile import property_of
-from stereogauge.report.content import GalleryEntry
-from stereogauge.report.page import narrowed
+from stereogauge.report.content import FigureEntry
 from stereogauge.scores.cube import ScoreCube
 
 OF_THE_PAPER = ("d-fat", "f-por", "d-thin", "f-frag")
@@ -47,23 +48,43 @@ def galleries(
     metrics: Sequence[str] = (),
     scenes: Sequence[str] = (),
     progress: Callable[[str], None] | None = None,
-) -> tuple[list[GalleryEntry], list[str]]:
+) -> tuple[list[FigureEntry], list[str]]:
     """One gallery per scene and metric, and the reasons for those that could not be made.
 
     Without a choice: two scenes, and one metric for each property (accuracy, discontinuities, planes, fine structures)
     that has scores.
     """
-    entries: list[GalleryEntry] = []
+    entries: list[FigureEntry] = []
     reasons: list[str] = []
-    for scene in scenes or cube.scenes[:MOST_SCENES]:
-        for metric in metrics or _metrics(cube, scene):
+    for scene, shown in chosen_galleries(cube, metrics, scenes).items():
+        measured: dict[str, Measurement] = {}
+        for metric in shown:
             if progress is not None:
                 progress(f"{scene}: {metric}")
             try:
-                entries.append(_gallery(cube, origins, scene, metric))
+                measured = measured or _measurements(cube, origins, scene)
+                entries.append(_gallery(cube, measured, scene, metric))
             except (StereogaugeError, OSError) as reason:
                 reasons.append(f"Gallery of {scene} by {metric}: {reason}")
     return entries, reasons
+
+
+def chosen_galleries(cube: ScoreCube, metrics: Sequence[str] = (), scenes: Sequence[str] = ()) -> dict[str, list[str]]:
+    """The metrics of the galleries of each scene."""
+    return {scene: list(metrics or _metrics(cube, scene)) for scene in scenes or cube.scenes[:MOST_SCENES]}
+
+
+def _measurements(cube: ScoreCube, origins: Origins, scene: str) -> dict[str, Measurement]:
+    """The maps of a scene by algorithm, read once for all its galleries."""
+    scene_regions = SceneRegions(origins.scene(scene), load_protocol(origins.protocol))
+    found = {
+        name: Measurement(load_disparity(source), scene_regions)
+        for name in cube.algorithms
+        if (source := origins.source(name, scene)) is not None
+    }
+    if not found:
+        raise StereogaugeError(f"none of {', '.join(cube.algorithms)} has a map of {scene}.")
+    return found
 
 
 def _metrics(cube: ScoreCube, scene: str) -> list[str]:
@@ -82,20 +103,12 @@ def _metrics(cube: ScoreCube, scene: str) -> list[str]:
     return [name for name in names if name in chosen.values()]
 
 
-def _gallery(cube: ScoreCube, origins: Origins, scene: str, metric: str) -> GalleryEntry:
+def _gallery(cube: ScoreCube, measurements: Mapping[str, Measurement], scene: str, metric: str) -> FigureEntry:
     """The crop in which the maps differ most, from the best to the worst; with the ranks by RMS on all pixels and on
     those of the metric.
     """
-    found = origins.scene(scene)
-    scene_regions = SceneRegions(found, load_protocol(origins.protocol))
+    found = next(iter(measurements.values())).scene
     column = next(column for column in cube.columns if column.metric == metric)
-    measurements = {
-        name: Measurement(load_disparity(source), scene_regions)
-        for name in cube.algorithms
-        if (source := origins.source(name, scene)) is not None
-    }
-    if not measurements:
-        raise StereogaugeError(f"none of {', '.join(cube.algorithms)} has a map of {scene}.")
     share = CROPPED if found.shape[1] > WIDEST_WHOLE else 1.0
     crop = most_different_crop([column.declared.costs(m, column.region) for m in measurements.values()], share)
     limits = disparity_limits(found.gt if found.has("gt") else np.stack([m.raw for m in measurements.values()]))
@@ -114,7 +127,7 @@ def _gallery(cube: ScoreCube, origins: Origins, scene: str, metric: str) -> Gall
     missing = [m.raw for m in measurements.values() if np.isnan(m.raw[crop.inside]).any()]
     legend = [*scale_entries("disparity", "disparity", limits, "px"), *_legend(list(seen.values()), bool(missing))]
     data = gallery_data(cube, scene, str(column), pictures, ("disparity", metric), others, own, crop, reference, legend)
-    return GalleryEntry(f"{scene}-{metric}".replace("/", "-").replace("@", "-"), data)
+    return FigureEntry(f"{scene}-{metric}".replace("/", "-").replace("@", "-"), data)
 
 
 def _cut(pictures: Sequence[Colours], crop: Crop) -> tuple[Colours, ...]:
@@ -144,10 +157,6 @@ def _reference(scene: Scene, limits: tuple[float, float], crop: Crop) -> tuple[s
     """The ground truth above and the left image below, white where the scene has none, under a heading that says so."""
     blank = np.full((*scene.shape, 3), 255, np.uint8)
     truth, left = scene.has("gt"), scene.has("left")
-    shown = (render_disparity(scene.gt, limits) if truth else blank, scene.left if left else blank)
+    shown = (render_disparity(scene.gt, limits) if truth else blank, image_colours(scene.left) if left else blank)
     names = [*(["above: ground truth"] if truth else []), *(["below: left image"] if left else [])]
-    return "\n".join(names), _cut([_coloured(one) for one in shown], crop)
-
-
-def _coloured(image: NDArray[np.uint8]) -> Colours:
-    return image if image.ndim == 3 else np.repeat(image[..., None], 3, axis=2)
+    return "\n".join(names), _cut(shown, crop)

@@ -10,7 +10,7 @@ import webbrowser
 from collections.abc import Callable, Mapping
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from stereogauge.display import NamedMaps
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.chart import FORMATS, Chart
 from stereogauge.figures.confidence import confidence_picture, sparsification_data
-from stereogauge.figures.pictures import encoded, panels_figure, picture_figure
+from stereogauge.figures.pictures import PictureFigure, panels_figure, picture_figure
 from stereogauge.io import write_disparity
 from stereogauge.io.encodings import ENCODINGS
 from stereogauge.matching.result import MatchResult
@@ -31,16 +31,14 @@ from stereogauge.protocol import Protocol
 from stereogauge.ranking.model import Ranking
 from stereogauge.scores.table import ScoreTable
 from stereogauge.tables.decision_tables import answer_html, answer_tables, explanation_html, explanation_tables
-from stereogauge.tables.markup import html_table, latex_table
+from stereogauge.tables.formats import csv_table, html_table, json_tables, latex_table, markdown_table
 from stereogauge.tables.ranking_tables import ranking_table
 from stereogauge.tables.score_table import object_tables, score_table
 from stereogauge.tables.table import Table
-from stereogauge.tables.text import csv_table, json_tables, markdown_table
+from stereogauge.tables.terminal import plain_text
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-DOTS_PER_INCH = 90
+SMALL = 1.0
+"""Pixels per px of a picture in a notebook."""
 STYLE = "<style>td.number,th.number{text-align:right}</style>"
 
 
@@ -75,18 +73,18 @@ def _decision(result: Answer | Explanation) -> list[Table]:
 
 
 @functools.singledispatch
-def figure_of(result: Any) -> Figure | Chart:
+def figure_of(result: Any) -> PictureFigure | Chart:
     """The picture or chart that a result is shown as."""
     raise StereogaugeError(f"There is no picture of a {type(result).__name__}.")
 
 
 @figure_of.register(Picture)
-def _picture(result: Picture) -> Figure:
+def _picture(result: Picture) -> PictureFigure:
     return picture_figure(result)
 
 
 @figure_of.register(MatchResult)
-def _match(result: MatchResult) -> Figure:
+def _match(result: MatchResult) -> PictureFigure:
     height, width = result.disparity.shape
     known = np.isfinite(result.disparity)
     title = f"{result.matcher}: {width}×{height}, {result.ndisp} disparities, {result.seconds:.3g} s"
@@ -102,7 +100,7 @@ def _match(result: MatchResult) -> Figure:
 
 
 @figure_of.register(NamedMaps)
-def _maps(result: NamedMaps[Any]) -> Figure:
+def _maps(result: NamedMaps[Any]) -> PictureFigure:
     return panels_figure([_map_picture(name, values) for name, values in result.items()])
 
 
@@ -119,9 +117,9 @@ def _curve(result: SparsificationCurve) -> Chart:
     return sparsification_data([SceneCurves("evaluated pixels", {"confidence": result})], caption=caption)
 
 
-def _drawn(result: Any, kind: str, dots_per_inch: int = 200) -> bytes:
-    figure = figure_of(result)
-    return figure.encoded(kind) if isinstance(figure, Chart) else encoded(figure, kind, dots_per_inch)
+def text(result: Any) -> str:
+    """The tables of a result as plain text."""
+    return "\n".join(map(plain_text, tables_of(result))).rstrip("\n")
 
 
 def html(result: Any) -> str:
@@ -133,7 +131,9 @@ def html(result: Any) -> str:
     tables = tables_of(result)
     if tables:
         return STYLE + "".join(map(html_table, tables))
-    image = base64.b64encode(_drawn(result, "png", DOTS_PER_INCH)).decode()
+    figure = figure_of(result)
+    drawn = figure.encoded("png") if isinstance(figure, Chart) else figure.encoded("png", SMALL)
+    image = base64.b64encode(drawn).decode()
     return f'<img alt="{escape(type(result).__name__)}" src="data:image/png;base64,{image}">'
 
 
@@ -178,7 +178,8 @@ def _writers(result: Any) -> dict[str, Callable[[Path], object]]:
         }
         return {suffix: _text_writer(text) for suffix, text in texts.items()}
     drawn: dict[str, Callable[[Path], object]] = {
-        f".{kind}": lambda path: path.write_bytes(_drawn(result, path.suffix[1:].lower())) for kind in FORMATS
+        f".{kind}": lambda path: path.write_bytes(figure_of(result).encoded(path.suffix[1:].lower()))
+        for kind in FORMATS
     }
     return {**_plain_writers(result), **drawn}
 

@@ -15,13 +15,13 @@ from pathlib import Path
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from stereogauge.figures.chart import FORMATS, vega_script
-from stereogauge.figures.pictures import Colours
-from stereogauge.report.content import Content, FigureEntry, GalleryEntry, RowsEntry, Section
+from stereogauge.figures.chart import FORMATS, Chart, vega_script
+from stereogauge.figures.galleries import Gallery, PictureRows
+from stereogauge.figures.pictures import Colours, narrowed
+from stereogauge.report.content import Content, FigureEntry, Section
 from stereogauge.scores.table import ScoreTable
-from stereogauge.tables.markup import html_table, latex_table, latex_text
+from stereogauge.tables.formats import csv_table, html_table, latex_table, latex_text
 from stereogauge.tables.table import Table
-from stereogauge.tables.text import csv_table
 from stereogauge.text import counted
 
 CARD_WIDTH, PICTURE_QUALITY = 360, 82  # pixels; per cent of WebP
@@ -80,28 +80,18 @@ def _facts(content: Content) -> dict[str, str]:
     }
 
 
-KINDS = {Table: "table", FigureEntry: "figure", GalleryEntry: "gallery", RowsEntry: "rows"}
+KINDS = {Chart: "figure", Gallery: "gallery", PictureRows: "rows"}
 
 
-def _entries(section: Section) -> Iterator[tuple[str, Table | FigureEntry | GalleryEntry | RowsEntry]]:
+def _entries(section: Section) -> Iterator[tuple[str, Table | FigureEntry]]:
     for entry in section.entries:
-        yield KINDS[type(entry)], entry
+        yield "table" if isinstance(entry, Table) else KINDS[type(entry.data)], entry
 
 
 def _declared(entry: FigureEntry) -> str:
     """The chart's declaration as JSON that cannot end the script element around it."""
+    assert isinstance(entry.data, Chart)
     return json.dumps(entry.data.spec()).replace("<", "\\u003c")
-
-
-def narrowed(colours: Colours, widest: int) -> Colours:
-    """A picture that is at most `widest` pixels wide."""
-    import cv2
-
-    height, width = colours.shape[:2]
-    if width <= widest:
-        return colours
-    size = (widest, round(height * widest / width))
-    return np.asarray(cv2.resize(colours, size, interpolation=cv2.INTER_AREA), np.uint8)
 
 
 def _webp(colours: Colours) -> str:
@@ -148,10 +138,10 @@ def write_report(
         put(folder / "tables" / f"{entry.name}.csv", csv_table(entry))
     put(folder / "tables" / "all.tex", tables_document(content))
     put(folder / "scores.csv", ScoreTable(content.cube.scores()).to_csv())
-    for figure_entry in content.figures:
-        report(f"figure {figure_entry.name}")
-        kinds = [*formats, "csv"] if isinstance(figure_entry, FigureEntry) else formats
-        written += [figure_entry.data.save(folder / "figures" / f"{figure_entry.name}.{kind}") for kind in kinds]
+    for figure in content.figures:
+        report(f"figure {figure.name}")
+        kinds = [*formats, "csv"] if isinstance(figure.data, Chart) else formats
+        written += [figure.data.save(folder / "figures" / f"{figure.name}.{kind}") for kind in kinds]
     report("report.html")
     put(folder / "report.html", to_html(content, made))
     return written

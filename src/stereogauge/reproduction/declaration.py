@@ -16,13 +16,19 @@ from stereogauge.figures.pictures import PictureFigure
 from stereogauge.reproduction.material import Material
 
 Value = float | str
-ARITHMETIC = "from the paper's own printed numbers; says nothing about how they were measured"
 
 
 class Status(enum.StrEnum):
-    """Whether a published number, picture or claim was reproduced."""
+    """Whether a published number, picture or claim was reproduced.
+
+    Numbers that another publication prints, sums of a paper's own numbers, and checks of our own numbers among
+    themselves are counted as what they are.
+    """
 
     REPRODUCED = "reproduced"
+    ELSEWHERE = "reproduced from another publication"
+    ARITHMETIC = "printed numbers that agree with each other"
+    OWN = "our numbers that agree with each other"
     SAME_EXPERIMENT = "same experiment on other data"
     UNCHECKABLE = "cannot be checked"
 
@@ -120,18 +126,29 @@ class Recorder:
     def _row(self, status: Status, what: str, ours: Value | None, theirs: Value | None, reason: str) -> None:
         self.rows.append(Row(self.paper, self.item, what, status, ours, theirs, reason))
 
-    def printed(self, what: str, ours: float, theirs: float, digits: int, reason: str = "") -> None:
-        """A number that the paper prints with `digits` decimals, computed from the same data.
+    def printed(
+        self, what: str, ours: float, theirs: float, digits: int, reason: str = "", *, publication: str = ""
+    ) -> None:
+        """A number that the paper prints with `digits` decimals, or another `publication`, from the same data.
 
         Reproduced if ours rounds to it; otherwise the same experiment with the reason for the difference.
         """
         same = round(ours, digits) == theirs
-        status = Status.REPRODUCED if same else Status.SAME_EXPERIMENT
-        self._row(status, what, ours, theirs, "" if same else reason)
+        reproduced = Status.ELSEWHERE if publication else Status.REPRODUCED
+        self._row(reproduced if same else Status.SAME_EXPERIMENT, what, ours, theirs, publication if same else reason)
 
     def equal(self, what: str, ours: Value, theirs: Value, reason: str = "") -> None:
         """A fact that is either equal or not."""
         self._row(Status.REPRODUCED if ours == theirs else Status.SAME_EXPERIMENT, what, ours, theirs, reason)
+
+    def arithmetic(self, what: str, implied: Value, printed: Value) -> None:
+        """A printed number that the paper's other numbers imply; says nothing about how they were measured."""
+        same = implied == printed
+        self._row(Status.ARITHMETIC if same else Status.UNCHECKABLE, what, implied, printed, "")
+
+    def own(self, what: str, found: Value, expected: Value) -> None:
+        """A property of our own numbers that the paper states in general."""
+        self._row(Status.OWN if found == expected else Status.SAME_EXPERIMENT, what, found, expected, "")
 
     def other_data(self, what: str, ours: Value, theirs: Value | None, reason: str = "") -> None:
         """The same experiment on data that are not the paper's: `data`, unless the reason says otherwise."""

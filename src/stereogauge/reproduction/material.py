@@ -15,12 +15,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.confidence_measures.evaluation import SceneCurves, evaluate_maps
+from stereogauge.confidence_measures.evaluation import SceneCurves, combination_bound, evaluate_maps
 from stereogauge.confidence_measures.measures import confidence
 from stereogauge.confidence_measures.paper import PAPER as MEASURES
-from stereogauge.confidence_measures.run import evaluation_domain, search_range
-from stereogauge.confidence_measures.sparsification import SparsificationCurve, sparsify
+from stereogauge.confidence_measures.paper import log_product
+from stereogauge.confidence_measures.run import evaluation_domain
+from stereogauge.confidence_measures.sparsification import SparsificationCurve, is_bad, sparsify
 from stereogauge.datasets import load_dataset
+from stereogauge.datasets.declaration import search_range
 from stereogauge.errors import DatasetError
 from stereogauge.evaluation.evaluate import evaluate
 from stereogauge.io.files import DisparityFile
@@ -36,6 +38,8 @@ SYMBOLS = dict(zip((*MEASURES, "product"), ("Γ0", "Γ1", "Γ2", "Γ3", "Γ4", "
 PRINTED, PATH_MEAN, P2 = "entropy as printed", "entropy@8", "entropy"
 READINGS = {PRINTED: "as printed", PATH_MEAN: "T = 8", P2: "T = P2"}
 """Γ3 as printed (temperature 1), with the mean over the eight paths instead of their sum, and with temperature P2."""
+PRODUCTS = {PRINTED: "product, entropy as printed", PATH_MEAN: "product, entropy@8", P2: "product"}
+"""Γ with each reading of Γ3."""
 SECOND_COST = "naive-peak-ratio"
 CLOSE = 1.0
 LOCKED = 0.125
@@ -44,15 +48,17 @@ LOCKED = 0.125
 class Frame(NamedTuple):
     """Sparsification of one pair, and further facts of its pixels.
 
-    `inside` is the ROC area of each measure where Γ4 < 1; `rank_correlation` Spearman's of each two measures; `locked`
-    the share of estimates and of true disparities within 1/8 px of a whole number; `failing` the share of pixels that
-    fail the left-right check by more than 1 px with and without ground truth, below its highest row; `covered` the
-    share of these pixels that have ground truth.
+    `further` are the curves of the other readings of Γ3 and of Γ with them, `bounds` s(φ) at the share of good pixels
+    by reading. `inside` is the ROC area of each measure where Γ4 < 1; `rank_correlation` Spearman's of each two
+    measures; `locked` the share of estimates and of true disparities within 1/8 px of a whole number; `failing` the
+    share of pixels that fail the left-right check by more than 1 px with and without ground truth, below its highest
+    row; `covered` the share of these pixels that have ground truth.
     """
 
     name: str
     curves: SceneCurves
     further: Mapping[str, SparsificationCurve]
+    bounds: Mapping[str, float]
     inside: Mapping[str, float]
     rank_correlation: Mapping[tuple[str, str], float]
     locked: tuple[float, float]
@@ -128,6 +134,14 @@ def frame_of(scene: Scene, name: str, ndisp: int, threshold: float) -> Frame:
     truth = np.where(scene.mask("nonocc"), scene.gt, np.float32(np.nan)) if "nonocc" in scene.masks else scene.gt
     raw, domain = np.asarray(result.raw), evaluation_domain(result, truth)
     curves = evaluate_maps(name, maps, raw, truth, threshold=threshold, mask=domain)
+    readings = {**maps, **others}
+    for entropy in (PRINTED, PATH_MEAN):
+        others[PRODUCTS[entropy]] = log_product([readings[one] for one in singles(entropy)])
+    bad, share = is_bad(raw, truth, threshold), curves.curves["product"].good_share
+    bounds = {
+        entropy: combination_bound({one: readings[one] for one in singles(entropy)}, bad, domain).at(share)
+        for entropy in READINGS
+    }
     difference = maps["lr-difference"]
     consistent = domain & (difference < CLOSE)
     below = np.zeros_like(domain)
@@ -136,7 +150,8 @@ def frame_of(scene: Scene, name: str, ndisp: int, threshold: float) -> Frame:
     return Frame(
         name=name,
         curves=curves,
-        further={key: sparsify(others[key], raw, truth, threshold, domain) for key in (PRINTED, PATH_MEAN)},
+        further={key: sparsify(others[key], raw, truth, threshold, domain) for key in others if key != SECOND_COST},
+        bounds=bounds,
         inside={key: sparsify(maps[key], raw, truth, threshold, consistent).roc_auc for key in MEASURES},
         rank_correlation=_rank_correlation(
             {key: values[domain] for key, values in {**maps, SECOND_COST: others[SECOND_COST]}.items()}
@@ -166,7 +181,11 @@ def _rank_correlation(values: Mapping[str, NDArray[np.floating]]) -> dict[tuple[
 
 SCALES = {"tsukuba": 16, "venus": 8, "teddy": 4, "cones": 4}
 ALGORITHMS = ("PatchMatch-alg117", *(f"S0{number}" for number in range(1, 10)))
-HCI_SCENES = ("Adirondack", "ArtL", "Motorcycle", "Piano", "Pipes", "Teddy")
+HCI_SCENES = (
+    "Adirondack", "ArtL", "Jadeplant", "Motorcycle", "Piano", "Pipes", "Playroom", "PlaytableP", "Recycle", "Shelves",
+    "Teddy", "Vintage",
+)  # fmt: skip
+"""The twelve images of the paper: the training set without PianoL, Playtable and MotorcycleE."""
 KITTI_FRAMES = (8, 43, 82, 87, 94, 120, 122, 128, 180)
 FEW_ERRORS = (8, 128)
 KITTI_RANGE, KITTI_THRESHOLD = 128, 3.0
@@ -181,6 +200,8 @@ MATCHERS = {
     "SGBM": f"opencv-sgbm:right_view=second-run,{DENSE}",
     "SGBM 3way": f"opencv-sgbm:mode=3way,block=3,p1=72,p2=288,right_view=second-run,{DENSE}",
     "BM": f"opencv-bm:right_view=second-run,{DENSE}",
+    "SGBM wide": f"opencv-sgbm:block=9,p1=648,p2=2592,right_view=second-run,{DENSE}",
+    "BM narrow": f"opencv-bm:block=9,right_view=second-run,{DENSE}",
     "BM wide": f"opencv-bm:block=31,right_view=second-run,{DENSE}",
 }
 HCI_METRICS = (
@@ -240,12 +261,14 @@ class Material:
 
     @functools.cached_property
     def hci_data(self) -> Dataset:
-        """The six quarter-size scenes of Middlebury 2014 that are available and that the paper would keep."""
-        return load_dataset("middlebury-v3", self.folder("middlebury-2014")).subset(list(HCI_SCENES))
+        """Those of the paper's twelve scenes that are available, at a quarter of their size."""
+        whole = load_dataset("middlebury-v3", self.folder("middlebury-2014"))
+        there = {scene.id for scene in whole}
+        return whole.subset([name for name in HCI_SCENES if name in there])
 
     @functools.cached_property
     def hci_maps(self) -> Mapping[str, Mapping[str, DisparityMap]]:
-        """Dense maps of nine matcher settings on the six scenes."""
+        """Dense maps of all matcher settings on these scenes."""
         return {
             name: {
                 scene.id: match(scene.left, scene.right, text, scene.calibration.ndisp or 64).disparity
@@ -256,7 +279,7 @@ class Material:
 
     @functools.cached_property
     def hci_scores(self) -> ScoreCube:
-        """Nine settings × six scenes × the paper's metrics, and RMS on the metrics' own pixels."""
+        """Settings × scenes × the paper's metrics, and RMS on the metrics' own pixels."""
         protocol = load_protocol("hci").replace(metrics=list(HCI_METRICS))
         return ScoreCube.of(evaluate(self.hci_maps, self.hci_data, protocol=protocol))
 

@@ -16,7 +16,7 @@ from stereogauge.masks.standard import check_partition
 from stereogauge.ranking.model import Ranking
 from stereogauge.ranking.relations import PARTITION, double_counting, nested
 from stereogauge.ranking.run import rank
-from stereogauge.reproduction.declaration import ARITHMETIC, Paper, Recorder, Table
+from stereogauge.reproduction.declaration import Paper, Recorder, Table
 from stereogauge.reproduction.material import SCALES, Material
 from stereogauge.study.damage import damage_called, ground_truth_of
 
@@ -60,6 +60,7 @@ def test_bed(record: Recorder, material: Material) -> None:
                 table.value(f"bad@{threshold}", region),
                 float(text),
                 digits,
+                publication="the table of Middlebury v2, not the paper",
             )
 
 
@@ -97,7 +98,7 @@ def figure_4(record: Recorder, material: Material) -> None:
                 0,
             )
         chain = bool((masks["disc"] <= masks["nonocc"]).all() and (masks["nonocc"] <= masks["all"]).all())
-        record.equal(f"{scene.id}: disc ⊂ nonocc ⊂ all", "yes" if chain else "no", "yes")
+        record.own(f"{scene.id}: disc ⊂ nonocc ⊂ all", "yes" if chain else "no", "yes")
 
 
 @PAPER.item("table 1", "Errors counted more than once on Venus")
@@ -106,12 +107,12 @@ def table_1(record: Recorder, material: Material) -> None:
     pixels = int(pixel_sets(material.middlebury["venus"], ["all"], rule="middlebury-v2")["all"].sum())
     for name, (chain, parts) in TABLE_1.items():
         counted = nested([name], ("disc", "nonocc", "all"), np.array([chain[:3]]))
-        record.equal(f"{name}: total of the conventional regions", int(counted.counted[0]), chain[3], ARITHMETIC)
-        record.equal(f"{name}: interior = nonocc − disc", chain[1] - chain[0], parts[1], ARITHMETIC)
+        record.arithmetic(f"{name}: total of the conventional regions", int(counted.counted[0]), chain[3])
+        record.arithmetic(f"{name}: interior = nonocc − disc", chain[1] - chain[0], parts[1])
         occluded = chain[2] - chain[1]
         if occluded == parts[2]:
-            record.equal(f"{name}: occluded = all − nonocc", occluded, parts[2], ARITHMETIC)
-            record.equal(f"{name}: total of the partition", sum(parts[:3]), parts[3], ARITHMETIC)
+            record.arithmetic(f"{name}: occluded = all − nonocc", occluded, parts[2])
+            record.arithmetic(f"{name}: total of the partition", sum(parts[:3]), parts[3])
         else:
             reason = f"{parts[0]} + {parts[1]} + {parts[2]} = {sum(parts[:3])}, but the table's total is {parts[3]}"
             record.contradiction(f"{name}: occluded = all − nonocc", occluded, parts[2], reason)
@@ -121,6 +122,7 @@ def table_1(record: Recorder, material: Material) -> None:
             100 * TABLE_1[name][0][2] / pixels,
             percentage,
             3,
+            publication="table 3 of the Sigma-Z paper",
         )
     record.unchecked("the counts themselves", None, NO_MAPS)
     venus = material.methodology_scores.select(scenes=["venus"])
@@ -158,7 +160,7 @@ def figure_5(record: Recorder, material: Material) -> None:
         masks = pixel_sets(scene, [*PARTITION, "all"], rule="middlebury-v2")
         check_partition({name: masks[name] for name in PARTITION}, masks["all"], scene.id)
         sizes = {name: int(mask.sum()) for name, mask in masks.items()}
-        record.equal(
+        record.own(
             f"{scene.id}: boundary + interior + occluded, px", sum(sizes[name] for name in PARTITION), sizes["all"]
         )
         cells.append((scene.id, *(sizes[name] for name in (*PARTITION, "all"))))
@@ -185,7 +187,7 @@ def scenario_1(record: Recorder, material: Material) -> None:
     record.other_data("τ = number of metrics", float(extended.arrays["tau"]), 5.0, f"{AT_HAND}, four scenes")
     record.other_data(
         "best by the extended model, and by Middlebury's",
-        f"{extended.winners[0]}, {plain.winners[0]}",
+        "; ".join(" and ".join(ranking.winners) for ranking in (extended, plain)),
         None,
         f"{AT_HAND}, boundary, {', '.join(FIVE_METRICS)}",
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 from stereogauge.errors import unknown_name
 from stereogauge.reproduction import hci, hci_supplement, kitti_confidence, methodology, sigma_z
-from stereogauge.reproduction.declaration import ARITHMETIC, Item, Paper, Recorder, Row, Status, Table, Value
+from stereogauge.reproduction.declaration import Item, Paper, Recorder, Row, Status, Table, Value
 from stereogauge.reproduction.material import Material
 
 PAPERS: dict[str, Paper] = {
@@ -47,10 +47,9 @@ class Reproduction:
         return {name: data for item in self.items for name, data in item.findings.figures.items()}
 
     def counts(self, paper: str) -> dict[str, int]:
-        """Rows of one paper by status; those that only check printed numbers are also counted."""
+        """Rows of one paper by status."""
         rows = [row for row in self.rows if row.paper == paper]
-        found = {status.value: sum(row.status is status for row in rows) for status in Status}
-        return found | {"printed arithmetic": sum(row.reason == ARITHMETIC for row in rows)}
+        return {status.value: sum(row.status is status for row in rows) for status in Status}
 
     def to_json(self) -> str:
         """Rows, tables and figure names of every item as one JSON document."""
@@ -121,12 +120,7 @@ def markdown(reproduction: Reproduction, pictures: str = "") -> str:
     """A page: the counts, then each paper with its items, rows and tables; `pictures` is where figure files lie."""
     papers = list(dict.fromkeys(reproduced.paper.id for reproduced in reproduction.items))
     lines = [_line(["paper", *(status.value for status in Status)]), _line(["---"] * (len(Status) + 1))]
-    for paper in papers:
-        counts = reproduction.counts(paper)
-        arithmetic = counts["printed arithmetic"]
-        reproduced = f"{counts[Status.REPRODUCED]}" + (f" ({arithmetic} by printed arithmetic)" if arithmetic else "")
-        others = [str(counts[status]) for status in (Status.SAME_EXPERIMENT, Status.UNCHECKABLE)]
-        lines.append(_line([PAPERS[paper].title, reproduced, *others]))
+    lines += [_line([PAPERS[paper].title, *map(str, reproduction.counts(paper).values())]) for paper in papers]
     parts = ["\n".join(lines)]
     for paper in papers:
         parts.append(f"## {PAPERS[paper].title}")

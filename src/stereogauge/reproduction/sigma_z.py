@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from scipy.stats import kendalltau
 
@@ -10,7 +12,7 @@ from stereogauge.figures.galleries import PictureRow, PictureRows
 from stereogauge.figures.pictures import disparity_limits, render_disparity
 from stereogauge.ranking.ranks import final_ranks
 from stereogauge.ranking.run import rank
-from stereogauge.reproduction.declaration import ARITHMETIC, Paper, Recorder, Table
+from stereogauge.reproduction.declaration import Paper, Recorder, Table
 from stereogauge.reproduction.material import Material
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.table import ScoreTable
@@ -29,6 +31,12 @@ TABLE_1 = {
 TABLE_2_INACCURATE = {"nonocc": 193.703, "all": 218.905, "disc": 66.945}
 TABLE_2_ARTEFACTS = {"nonocc": 11.088, "all": 11.800, "disc": 3.524}
 TABLE_2_VIEWS = {"gt": {"view-psnr": 29.948, "view-mssim": 0.903}, "gt - 1": {"view-psnr": 25.475, "view-mssim": 0.774}}
+VIEW_METRICS = {
+    "view-mssim": "MSSIM (7 × 7 uniform windows)",
+    "view-mssim-gaussian": "MSSIM (11 × 11 Gaussian windows)",
+    "view-mse": "MSE",
+    "view-psnr": "PSNR",
+}
 METRICS = ("sze", "bad@1", "mae", "mse", "mape")
 TABLE_3 = {
     "CoopRegion": (552.274, 0.206, 0.106, 0.076, 1.849),
@@ -51,7 +59,7 @@ TABLE_5_RANKS = {"SZE": tuple(range(1, 16)), "BMP": (11, 9, 3, 8, 10, 15, 7, 2, 
 def _views(material: Material, names: tuple[str, ...]) -> ScoreTable:
     scenes = [material.middlebury[name] for name in names]
     maps = {"gt": {s.id: s.gt for s in scenes}, "gt - 1": {s.id: s.gt - 1 for s in scenes}}
-    return evaluate(maps, scenes, ["view-mssim", "view-mse", "view-psnr"], ["nonocc"])
+    return evaluate(maps, scenes, list(VIEW_METRICS), ["nonocc"])
 
 
 @PAPER.item("figure 1", "Maps that vary smoothly and are totally wrong")
@@ -90,11 +98,18 @@ def table_1(record: Recorder, material: Material) -> None:
         record.printed(
             f"{scene} MAPE all, %", material.off_by_one.value("mape", "all", scene=scene), printed["mape"], 3
         )
-        for metric in ("view-mssim", "view-mse", "view-psnr"):
-            value = views.value(metric, "nonocc", algorithm="gt - 1", scene=scene)
-            record.other_data(
-                f"{scene} {metric.removeprefix('view-').upper()} of the view", value, printed[metric], RENDERING
-            )
+        _compare_views(record, views, scene, "gt - 1", scene, printed)
+
+
+def _compare_views(
+    record: Recorder, views: ScoreTable, row: str, algorithm: str, scene: str, printed: Mapping[str, float]
+) -> None:
+    """Our rendered views beside the printed numbers; MSSIM with both windows, since the paper does not say which."""
+    for metric, words in VIEW_METRICS.items():
+        theirs = printed.get(metric.removesuffix("-gaussian"))
+        if theirs is not None:
+            ours = views.value(metric, "nonocc", algorithm=algorithm, scene=scene)
+            record.other_data(f"{row} {words} of the view", ours, theirs, RENDERING)
 
 
 @PAPER.item("table 2", "Three maps of Cones")
@@ -111,9 +126,7 @@ def table_2(record: Recorder, material: Material) -> None:
         bad = material.off_by_one.value("bad@1", region, scene="cones")
         record.printed(f"Inaccurate BMP {region}, %", bad, 0.0, 3)
     for name, row in (("gt", "Ground-truth"), ("gt - 1", "Inaccurate")):
-        for metric, value in TABLE_2_VIEWS[name].items():
-            ours = views.value(metric, "nonocc", algorithm=name, scene="cones")
-            record.other_data(f"{row} {metric.removeprefix('view-').upper()}", ours, value, RENDERING)
+        _compare_views(record, views, row, name, "cones", TABLE_2_VIEWS[name])
     record.contradiction(
         "Inaccurate MSSIM, the same map in table 1 and here",
         TABLE_1["cones"]["view-mssim"],
@@ -183,11 +196,8 @@ def table_5(record: Recorder, material: Material) -> None:
     """Ranks and A* by SZE and by bad pixels."""
     for metric, averages in TABLE_5_AVERAGE_RANKS.items():
         ranks = final_ranks(np.array(averages)).tolist()
-        record.equal(
-            f"ranks follow from the printed average ranks by {metric}",
-            str(ranks),
-            str(list(TABLE_5_RANKS[metric])),
-            ARITHMETIC,
+        record.arithmetic(
+            f"ranks follow from the printed average ranks by {metric}", str(ranks), str(list(TABLE_5_RANKS[metric]))
         )
     record.unchecked(
         "average ranks and A* membership of fifteen algorithms", "3 of 15 by SZE, 14 of 15 by BMP", NO_MAPS

@@ -15,32 +15,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import ProtocolError
+from stereogauge.protocol import Aggregation, Aggregations
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.scope import Aggregation
 
 
-def aggregated(cube: ScoreCube, how: Aggregation = "mean", scene_weights: Mapping[str, float] | None = None) -> Values:
+def aggregated(cube: ScoreCube, how: Aggregations = "mean", scene_weights: Mapping[str, float] | None = None) -> Values:
     """One value per algorithm and column over the scenes, shape (algorithms, columns).
 
     `mean` averages scenes, `weighted` weighs them by `scene_weights` (1 for a scene that is not named), `pooled` joins
-    their pixels: finalize(Σ sum, Σ count). A metric that does not pool is averaged where the others are pooled; see
-    `way`. A scene that has nothing to measure in a column, whatever the algorithm, does not count there. A scene that
-    an algorithm lacks is a gap, and a gap is never averaged away: the result is NaN.
+    their pixels: finalize(Σ sum, Σ count). A metric that does not pool is averaged where the others are pooled, and
+    columns may differ; see `way`. A scene that has nothing to measure in a column, whatever the algorithm, does not
+    count there. A scene that an algorithm lacks is a gap, and a gap is never averaged away: the result is NaN.
     """
-    counted = cube.applies
-    weights = _weights(cube, scene_weights) if how == "weighted" else np.ones(len(cube.scenes))
-    total = weights @ counted
-    values = np.full((len(cube.algorithms), len(cube.columns)), np.nan)
-    np.divide(_sum(np.where(counted, cube.values, 0.0), weights), total, out=values, where=total > 0)
-    if how == "pooled":
-        _pool(cube, values)
+    ways = np.array([way(column, how) for column in cube.columns])
+    values = _average(cube, np.ones(len(cube.scenes)))
+    if "weighted" in ways:
+        values = np.where(ways == "weighted", _average(cube, _weights(cube, scene_weights)), values)
+    _pool(cube, values, np.flatnonzero(ways == "pooled").tolist())
     return values
 
 
-def way(column: Column, how: Aggregation) -> Aggregation:
-    """How a column is aggregated where `how` is requested: a metric that does not pool is averaged over scenes."""
-    return "mean" if how == "pooled" and not column.declared.metric.pools else how
+def way(column: Column, how: Aggregations) -> Aggregation:
+    """How a column is aggregated: as `how` says for it, or for its metric, but one that does not pool as a mean.
+
+    >>> from stereogauge.scores.column import columns_of
+    >>> [way(column, {"bad@3": "pooled"}) for column in columns_of(["mae", "bad@3"], ["all"])]
+    ['mean', 'pooled']
+    """
+    wanted = how if isinstance(how, str) else how.get(str(column), how.get(column.metric, "mean"))
+    return "mean" if wanted == "pooled" and not column.declared.metric.pools else wanted
+
+
+def _average(cube: ScoreCube, weights: Values) -> Values:
+    """Weighted means over the scenes that count."""
+    counted = cube.applies
+    total = weights @ counted
+    values = np.full((len(cube.algorithms), len(cube.columns)), np.nan)
+    np.divide(_sum(np.where(counted, cube.values, 0.0), weights), total, out=values, where=total > 0)
+    return values
 
 
 def _sum(values: Values, weights: Values) -> Values:
@@ -66,12 +79,11 @@ def _weights(cube: ScoreCube, stated: Mapping[str, float] | None) -> Values:
     return np.array([stated.get(name, 1.0) for name in cube.scene_names])
 
 
-def _pool(cube: ScoreCube, values: Values) -> None:
-    """Replace the means of metrics that pool by finalize(Σ sum, Σ count); NaN stays where there is a gap."""
-    pooling = [place for place, column in enumerate(cube.columns) if column.declared.metric.pools]
+def _pool(cube: ScoreCube, values: Values, pooling: list[int]) -> None:
+    """Replace the means of these columns by finalize(Σ sum, Σ count); NaN stays where there is a gap."""
     if not pooling:
         return
-    if cube.sums is None or cube.counts is None:
+    if cube.sums is None or cube.counts is None or np.isnan(cube.counts[:, :, pooling]).any():
         raise ProtocolError("These scores came without their sums and cannot be pooled; aggregate them as mean.")
     sums = _sum(cube.sums[:, :, pooling], np.ones(len(cube.scenes)))
     counts = cube.counts[:, :, pooling].sum(axis=1)
@@ -136,7 +148,7 @@ def usable_scores(cube: ScoreCube) -> UsableScores:
     if cube.counts is None or cube.missing is None:
         return UsableScores(cube, cube.values, sparse, small)
     known = ~np.isnan(cube.values)
-    sizes = np.nan_to_num(cube.sizes or [0.0] * len(cube.scenes))  # the least limit where a size is unknown
+    sizes = np.nan_to_num(cube.sizes)  # the least limit where a size is unknown
     stated = cube.least_support
     for place, column in enumerate(cube.columns):
         metric = column.declared.metric

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -104,6 +105,51 @@ def matching(text: str, columns: Iterable[Column]) -> list[int]:
         return [place for place, column in found.items() if column.region == region]
     own = [place for place, column in found.items() if column.region == metric.metric.region]
     return own or list(found)
+
+
+EXCLUSIVE = (("boundary", "interior", "occluded"), ("textureless", "textured"), ("fg", "bg"), ("near", "mid", "far"))
+"""Sets of regions that divide the known pixels: a pixel lies in one of each set."""
+UNITED = {"nonocc": ("boundary", "interior"), "disc": ("boundary",)}
+"""Regions that lie in the union of others."""
+
+
+class SharedPixels(NamedTuple):
+    """Regions of one metric that share pixels, and how many of them a pixel may lie in."""
+
+    regions: tuple[str, ...]
+    times: int
+
+
+def shared_pixels(columns: Iterable[Column]) -> SharedPixels:
+    """The regions whose pixels count several times among the columns of one metric; none where each counts once.
+
+    Which regions overlap follows from their definitions; of a region that is not among the usual ones only that it
+    lies in `all`.
+
+    >>> shared_pixels(columns_of(["bad@1"], ["nonocc", "all", "disc"]))
+    SharedPixels(regions=('nonocc', 'all', 'disc'), times=3)
+    >>> shared_pixels(columns_of(["bad@1"], ["all", "boundary", "interior", "occluded"])).times
+    2
+    >>> shared_pixels(columns_of(["bad@1"], ["nonocc", "occluded"])).regions
+    ()
+    """
+    by_metric: dict[str, dict[str, None]] = {}
+    for column in columns:
+        if column.region != WHOLE_SCENE and column.declared.metric.region is None:
+            by_metric.setdefault(column.metric, {})[column.region] = None
+    shared = (_shared(tuple(regions)) for regions in by_metric.values())
+    return max(shared, key=lambda one: one.times, default=SharedPixels((), 1))
+
+
+def _shared(regions: tuple[str, ...]) -> SharedPixels:
+    usual = {name for parts in EXCLUSIVE for name in parts} | set(UNITED)
+    pixels = [*itertools.product(*EXCLUSIVE), *((name,) for name in regions if name not in usual)]
+    together = [
+        [name for name in regions if name == "all" or any(part in pixel for part in UNITED.get(name, (name,)))]
+        for pixel in pixels
+    ]
+    shared = {name for names in together if len(names) > 1 for name in names}
+    return SharedPixels(tuple(name for name in regions if name in shared), max(map(len, together)))
 
 
 def declared_columns(protocol: Protocol) -> tuple[VersionedColumn, ...]:

@@ -14,10 +14,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.datasets.places import independent_units
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.masks.expression import region_id
+from stereogauge.metrics.run_time import states_conditions
 from stereogauge.protocol.parameters import common_unit
 from stereogauge.scores.column import Column, matching
+from stereogauge.scores.facts import SceneFacts
 from stereogauge.scores.scope import LEAST_COVERAGE
 from stereogauge.scores.score import NO_ESTIMATE, Score
 from stereogauge.tags import TagBook, Tags, expanded
@@ -33,11 +36,12 @@ class ScoreCube:
     the sufficient statistics, or None where they were not kept. `protocol` is the hash under which every score was
     computed. Scenes of several datasets are called "dataset/scene"; `datasets` names the dataset of each scene. `void`
     (scenes, columns) marks scenes that have nothing to measure in a column, whatever the algorithm; None takes those
-    on which no algorithm has a score. `sizes` gives the size of each scene relative to full resolution, NaN where it
-    is unknown. `depth_units` gives the unit of depth errors on each scene, "" where it is unknown.
+    on which no algorithm has a score. `facts` gives what is known of each scene. `depth_units` gives the unit of depth
+    errors on each scene, "" where it is unknown.
     `invalid` is the protocol's policy for missing estimates, which decides whether `counts` include them.
     `tags` are those of algorithms and scenes. `runs` holds the conditions of run times, by (algorithm, scene).
     `least_coverage` and `least_support` say which of the scores may enter an order: see `usable_scores`.
+    `known_scenes` is the number of scenes that were requested, with those on which no algorithm has a score.
     """
 
     algorithms: tuple[str, ...]
@@ -50,13 +54,14 @@ class ScoreCube:
     protocol: str = ""
     datasets: tuple[str, ...] = ()
     void: NDArray[np.bool_] | None = None
-    sizes: tuple[float, ...] = ()
+    facts: tuple[SceneFacts, ...] = ()
     depth_units: tuple[str, ...] = ()
     invalid: str = "count"
     least_coverage: float = LEAST_COVERAGE
     least_support: float | None = None
     tags: TagBook = field(default_factory=TagBook)
     runs: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    known_scenes: int = 0
 
     def __post_init__(self) -> None:
         shape = (len(self.algorithms), len(self.scenes), len(self.columns))
@@ -102,6 +107,36 @@ class ScoreCube:
     def regions(self) -> tuple[str, ...]:
         """Regions in order of appearance."""
         return tuple(dict.fromkeys(column.region for column in self.columns))
+
+    @property
+    def requested_scenes(self) -> int:
+        """The number of scenes that were requested, measured or not."""
+        return max(self.known_scenes, len(self.scenes))
+
+    @property
+    def measured(self) -> ScoreCube:
+        """The same without scenes on which none of these algorithms has an estimate; they stay requested ones.
+
+        A map that could not be scored on a scene keeps it: what it lacks is a gap.
+        """
+        pixels = sum((one > 0 for one in (self.counts, self.missing) if one is not None), np.zeros((1, 1, 1), bool))
+        absent = (np.isnan(self.values) & ~np.asarray(pixels, bool)).all(axis=(0, 2))
+        if not absent.any() or absent.all():
+            return self
+        kept = self.take(scenes=np.flatnonzero(~absent).tolist())
+        return replace(kept, known_scenes=self.requested_scenes)
+
+    @property
+    def sizes(self) -> tuple[float, ...]:
+        """The size of each scene relative to full resolution, NaN where it is unknown."""
+        return tuple(one.size for one in self.facts) or (math.nan,) * len(self.scenes)
+
+    @property
+    def unit_of(self) -> NDArray[np.intp]:
+        """The number of the independent unit that each scene belongs to: see `independent_units`."""
+        tags = self.scene_tags
+        truths = [one.truth for one in self.facts]
+        return independent_units(self.scene_names, truths, [tags[scene] for scene in self.scenes], self.datasets)
 
     @property
     def depth_unit(self) -> str:
@@ -170,15 +205,15 @@ class ScoreCube:
         cls,
         table: Sequence[Score],
         *,
-        sizes: Mapping[tuple[str, str], float] | None = None,
+        facts: Mapping[tuple[str, str], SceneFacts] | None = None,
         depth_units: Mapping[tuple[str, str], str] | None = None,
         invalid: str = "count",
         tags: TagBook | None = None,
     ) -> ScoreCube:
         """The cube of scores under one protocol; a key that they lack is a gap.
 
-        `sizes` gives the size of scenes and `depth_units` the unit of their depth errors by (dataset, scene); `invalid`
-        is the protocol's policy for missing estimates.
+        `facts` gives what is known of scenes and `depth_units` the unit of their depth errors by (dataset, scene);
+        `invalid` is the protocol's policy for missing estimates.
         """
         several = len({score.dataset for score in table}) > 1
         algorithms: dict[str, int] = {}
@@ -207,24 +242,24 @@ class ScoreCube:
         runs = {
             (score.algorithm, f"{score.dataset}/{score.scene}" if several else score.scene): score.note
             for score in (table if timed else ())
-            if score.note and score.note != NO_ESTIMATE and Column(score.metric, score.region) in timed
+            if states_conditions(score.note) and Column(score.metric, score.region) in timed
         }
         measured = np.zeros(math.prod(shape), bool)
         measured[flat] = [score.note != NO_ESTIMATE for score in table]
-        counts, missing = spread("count", 0.0), spread("missing", 0.0)
-
+        values, sums = spread("value", np.nan), spread("sum", 0.0)
+        counts, missing = known_counts(values, spread("count", 0.0), spread("missing", 0.0))
         return cls(
             algorithms=tuple(algorithms),
             scenes=tuple(f"{dataset}/{scene}" if several else scene for dataset, scene in scenes),
             columns=tuple(columns),
-            values=spread("value", np.nan),
-            sums=spread("sum", 0.0),
+            values=values,
+            sums=sums,
             counts=counts,
             missing=missing,
             void=void_scenes(measured.reshape(shape), counts, missing),
             protocol=table[0].protocol if len(table) else "",
             datasets=tuple(dataset for dataset, _ in scenes),
-            sizes=tuple(sizes.get(scene, math.nan) for scene in scenes) if sizes else (),
+            facts=tuple(facts.get(scene, SceneFacts()) for scene in scenes) if facts else (),
             depth_units=tuple(depth_units.get(scene, "") for scene in scenes) if depth_units else (),
             invalid=invalid,
             tags=tags or TagBook(),
@@ -282,8 +317,9 @@ class ScoreCube:
             counts=cut(self.counts),
             missing=cut(self.missing),
             void=None if self.void is None else self.void[np.ix_(middle, last)],
+            known_scenes=self.known_scenes if scenes is None else 0,
             datasets=tuple(self.datasets[i] for i in middle) if self.datasets else (),
-            sizes=tuple(self.sizes[i] for i in middle) if self.sizes else (),
+            facts=tuple(self.facts[i] for i in middle) if self.facts else (),
             depth_units=tuple(self.depth_units[i] for i in middle) if self.depth_units else (),
         )
 
@@ -304,7 +340,7 @@ class ScoreCube:
                 region=column.region,
                 value=float(self.values[a, s, c]),
                 sum=float(sums[a, s, c]),
-                count=int(counts[a, s, c]),
+                count=int(np.nan_to_num(counts[a, s, c])),
                 missing=int(missing[a, s, c]),
                 protocol=self.protocol,
             )
@@ -312,6 +348,12 @@ class ScoreCube:
             for s in range(len(self.scenes))
             for c, column in enumerate(self.columns)
         )
+
+
+def known_counts(values: Values, counts: Values, missing: Values) -> tuple[Values, Values]:
+    """Counts and missing pixels, NaN and 0 where a score from elsewhere came without them."""
+    unknown = np.isfinite(values) & (counts == 0) & (missing == 0)
+    return np.where(unknown, np.nan, counts), missing
 
 
 def void_scenes(measured: NDArray[np.bool_], counts: Values, missing: Values) -> NDArray[np.bool_]:

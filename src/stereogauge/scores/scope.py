@@ -9,10 +9,11 @@ from typing import Annotated, Literal
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.loading import Declaration, entry, number
+from stereogauge.protocol import Aggregation as Aggregation
 
 Names = tuple[str, ...] | None
 MissingRule = Literal["common", "drop-algorithm", "drop-column", "worst"]
-Aggregation = Literal["mean", "pooled", "weighted"]
+MissingPixels = Literal["charged", "left out"]
 LEAST_COVERAGE = 0.9
 EVERY_PIXEL, ONLY_SURE = "every-pixel", "sure"
 
@@ -43,6 +44,11 @@ class Scope(Declaration, frozen=True):
     ] = LEAST_COVERAGE
     least_support: Annotated[
         float | None, entry("Pixels that a set must have; default: 200 at full size, at least 30.")
+    ] = None
+
+    proportions: Annotated[
+        str | None,
+        entry("Shares of the parts of your images instead of weights: fine=0.3,disc=0.2,planar=0.3,other=0.2."),
     ] = None
 
     @property

@@ -6,13 +6,18 @@ or averaging over scenes is a choice made when reading. A cell is what a worker 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stereogauge.errors import FileError
+from stereogauge.masks.expression import region_id
+from stereogauge.metrics.registry import parse_column
 from stereogauge.scores.column import Column, VersionedColumn
 
 NO_ESTIMATE = "no estimate for this scene"
@@ -126,6 +131,59 @@ class CellScores:
             self.seconds,
             self.host,
         )
+
+
+IMPORTED = "imported"
+"""The protocol of scores from elsewhere that name none."""
+NEEDED = ("scene", "algorithm", "metric", "value")
+
+
+def score_of_row(row: Mapping[str, Any], where: str) -> Score:
+    """The score that a row of a table from elsewhere holds; `where` names the row in errors.
+
+    Needed are scene, algorithm, metric and value; dataset, region, sum, count, missing, protocol and note are optional.
+    Without a region it is the metric's own, else `all`. A missing value is a gap. Without a count nothing is known of
+    the pixels: the score is taken as it is, and cannot be pooled.
+    """
+    absent = next((name for name in NEEDED if name not in row), None)
+    if absent is not None:
+        raise FileError(f"{where} has no column {absent!r}; a table of scores needs {', '.join(NEEDED)}.")
+    texts = {name: "" if _is_gap(row.get(name)) else str(row.get(name)).strip() for name in TEXTS}
+    for name in ("scene", "algorithm", "metric"):
+        if not texts[name]:
+            raise FileError(f"{where}: the {name} is empty; every score has one.")
+    metric, named = parse_column(texts["metric"])
+    region = region_id(texts["region"] or named or metric.metric.region or "all")
+    numbers: dict[str, float] = {}
+    for name in NUMBERS:
+        try:
+            numbers[name] = math.nan if _is_gap(row.get(name)) else float(row[name])
+        except (TypeError, ValueError):
+            raise FileError(f"{where}: {name} must be a number; found {row[name]!r}.") from None
+    counts = {name: 0 if math.isnan(numbers[name]) else int(numbers[name]) for name in ("count", "missing")}
+    if min(counts.values()) < 0:
+        raise FileError(f"{where}: count and missing are numbers of pixels of at least 0; found {counts}.")
+    return Score(
+        dataset=texts["dataset"],
+        scene=texts["scene"],
+        algorithm=texts["algorithm"],
+        metric=metric.id,
+        region=region,
+        value=numbers["value"],
+        sum=numbers["sum"] if counts["count"] else 0.0,
+        count=counts["count"],
+        missing=counts["missing"],
+        protocol=texts["protocol"] or IMPORTED,
+        note=texts["note"],
+    )
+
+
+TEXTS = ("dataset", "scene", "algorithm", "metric", "region", "protocol", "note")
+NUMBERS = ("value", "sum", "count", "missing")
+
+
+def _is_gap(value: Any) -> bool:
+    return value is None or value == "" or (isinstance(value, float) and math.isnan(value))
 
 
 def cells_of_scores(scores: Iterable[Score]) -> list[CellScores]:

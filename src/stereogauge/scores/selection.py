@@ -5,6 +5,7 @@ Every ranking, statistic, figure and report has one, and names it in its caption
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args
@@ -13,7 +14,7 @@ from stereogauge.errors import unknown_name
 from stereogauge.protocol.parameters import EITHER_UNIT
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.scope import LEAST_COVERAGE, MissingRule
+from stereogauge.scores.scope import LEAST_COVERAGE, MissingPixels, MissingRule
 
 
 def missing_rule(text: str) -> MissingRule:
@@ -23,6 +24,18 @@ def missing_rule(text: str) -> MissingRule:
             known: MissingRule = rule
             return known
     raise unknown_name("rule for missing cells", text, get_args(MissingRule))
+
+
+def missing_pixels_rule(text: str) -> MissingPixels:
+    """The rule for missing pixels that `text` names."""
+    for rule in get_args(MissingPixels):
+        if rule == text.replace("-", " "):
+            known: MissingPixels = rule
+            return known
+    raise unknown_name("rule for missing pixels", text, get_args(MissingPixels))
+
+
+NUMBER = re.compile(r"[\d.]+")
 
 
 class Dropped(NamedTuple):
@@ -44,20 +57,23 @@ class Dropped(NamedTuple):
 
 
 def in_words(dropped: Iterable[Dropped], most: int = 6) -> list[str]:
-    """One sentence for everything that was left out for the same reason.
+    """One sentence for everything that was left out for one kind of reason.
 
     >>> cells = [f"{scene} d1:{region}" for scene in ("teddy", "cones") for region in ("all", "bg")]
     >>> in_words([Dropped("column", cell, "no score of A") for cell in cells])
     ['Left out: column d1:all, d1:bg on teddy, cones (no score of A).']
     """
-    together: dict[tuple[str, str], list[str]] = {}
+    together: dict[tuple[str, str], dict[str, list[str]]] = {}
     for what in dropped:
-        together.setdefault((what.kind, what.reason), []).append(what.name)
-    return [
-        f"{'Last place' if kind == 'score' else f'Left out: {kind}'} {named} ({reason})."
-        for (kind, reason), names in together.items()
-        for named in (_by_scenes(names, most) if kind == "column" else [enumerated(names, most)])
-    ]
+        alike = " ".join(NUMBER.sub("#", what.reason).split()[:2])
+        together.setdefault((what.kind, alike), {}).setdefault(what.reason, []).append(what.name)
+    found = []
+    for (kind, _), reasons in together.items():
+        names = [name for some in reasons.values() for name in some]
+        reason = next(iter(reasons)) + ("" if len(reasons) == 1 else f", and {len(reasons) - 1} more like it")
+        named = enumerated(_by_scenes(names, most), 3) if kind == "column" else enumerated(names, most)
+        found.append(f"{'Last place' if kind == 'score' else f'Left out: {kind}'} {named} ({reason}).")
+    return found
 
 
 def _by_scenes(cells: Iterable[str], most: int) -> list[str]:
@@ -80,7 +96,8 @@ class Selection:
     """Algorithms, scenes and columns that entered a result, the rules for gaps, and what was left out.
 
     `least_coverage` and `least_support` are the limits of `usable_scores`; `asked_scenes` is the number
-    of scenes before the rule for gaps; `depth_unit` is the unit of depth errors on the scenes.
+    of scenes before the rule for gaps, `units` that of the independent ones among those kept; `depth_unit` is the unit
+    of depth errors on the scenes. `missing_pixels` says whether pixels that scores leave out were charged.
     """
 
     algorithms: tuple[str, ...]
@@ -93,6 +110,8 @@ class Selection:
     least_support: float | None = None
     asked_scenes: int = 0
     depth_unit: str = EITHER_UNIT
+    missing_pixels: MissingPixels = "charged"
+    units: int = 0
 
     @classmethod
     def of(cls, cube: ScoreCube, missing: MissingRule = "common", dropped: tuple[Dropped, ...] = ()) -> Selection:
@@ -109,6 +128,11 @@ class Selection:
     def regions(self) -> tuple[str, ...]:
         """Regions in order of appearance."""
         return tuple(dict.fromkeys(column.region for column in self.columns))
+
+    @property
+    def independent_scenes(self) -> int:
+        """The number of scenes, those of one place counted once."""
+        return self.units or len(self.scenes)
 
     def caption(self, longest: int = 6) -> str:
         """One line for the foot of a figure: how many algorithms, which scenes, metrics, regions and protocol."""
@@ -140,6 +164,9 @@ class Selection:
             "least_support": self.least_support,
             "dropped": [what._asdict() for what in self.dropped],
             "protocol": self.protocol,
+            "missing_pixels": self.missing_pixels,
+            "asked_scenes": self.asked_scenes or len(self.scenes),
+            "independent_scenes": self.independent_scenes,
         }
 
 

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import functools
 import json
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any
 
+from stereogauge import display
 from stereogauge.display import Displayed
-from stereogauge.errors import ProtocolError, StereogaugeError, unknown_name
+from stereogauge.errors import ProtocolError, StereogaugeError, StereogaugeWarning, unknown_name
 from stereogauge.masks.expression import region_id
 from stereogauge.masks.geometry.objects import SceneObject
 from stereogauge.metrics.declaration import BoundMetric
 from stereogauge.metrics.registry import parse_column
-from stereogauge.protocol import Protocol
+from stereogauge.protocol import Aggregations, Protocol
 from stereogauge.scores.aggregation import aggregated, way
+from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.facts import SceneFacts
 from stereogauge.scores.scope import Aggregation
-from stereogauge.scores.score import Score
+from stereogauge.scores.score import Score, score_of_row
 from stereogauge.tags import TagBook, Tags, expanded
 from stereogauge.text import json_value
 
@@ -29,8 +33,8 @@ if TYPE_CHECKING:
 class ScoreTable(Sequence[Score], Displayed):
     """Scores of some algorithms on some scenes, all under one protocol.
 
-    `sizes` holds the size of each scene, by dataset and scene, `calibrated` whether it has a calibration; `objects` the
-    object that a score is about, by dataset, scene and region, where scores of single objects were requested.
+    `facts` holds what is known of each scene, by dataset and scene; `objects` the object that a score is about, by
+    dataset, scene and region, where scores of single objects were requested.
 
     >>> truth = np.array([[4, 4, 8], [4, 4, 8], [4, 4, 8]])
     >>> scene = sg.Scene("step", gt=truth)
@@ -49,25 +53,50 @@ class ScoreTable(Sequence[Score], Displayed):
         self,
         scores: Iterable[Score],
         protocol: Protocol | None = None,
-        sizes: Mapping[tuple[str, str], float] | None = None,
+        facts: Mapping[tuple[str, str], SceneFacts] | None = None,
         tags: TagBook | None = None,
         objects: Mapping[tuple[str, str, str], SceneObject] | None = None,
         inputs: str = "",
-        calibrated: Mapping[tuple[str, str], bool] | None = None,
     ) -> None:
         self._scores = tuple(scores)
         self.protocol = protocol
-        self.sizes = sizes
+        self.facts = facts or {}
         self.tags = tags or TagBook()
         self.objects = objects or {}
         self.inputs = inputs
-        self.calibrated = calibrated or {}
+        self.known_scenes = 0
         hashes = {score.protocol for score in self._scores}
         if len(hashes) > 1:
             raise ProtocolError(
                 f"These scores were computed under {len(hashes)} different protocols ({', '.join(sorted(hashes))}) "
                 "and do not compare; select one."
             )
+
+    @classmethod
+    def from_pandas(cls, frame: pd.DataFrame) -> ScoreTable:
+        """Scores from elsewhere, such as a published table, one per row.
+
+        Needed are the columns scene, algorithm, metric and value; dataset, region, sum, count, missing, protocol and
+        note are optional. Without counts, scores are taken as they are and cannot be pooled over pixels.
+
+        >>> import pandas as pd
+        >>> rows = [("a", "A", 5.0), ("a", "B", 7.0), ("b", "A", 9.0), ("b", "B", 8.0)]
+        >>> frame = pd.DataFrame(rows, columns=["scene", "algorithm", "value"]).assign(metric="bad@2")
+        >>> sg.rank(sg.ScoreTable.from_pandas(frame), "weighted")
+        Ranking(weighted: 1 A, 2 B)
+        """
+        rows = ({str(name): value for name, value in row.items()} for row in frame.to_dict("records"))
+        scores = [score_of_row(row, f"row {place} of the frame") for place, row in enumerate(rows, start=1)]
+        keys: dict[tuple[str, ...], int] = {}
+        for place, one in enumerate(scores, start=1):
+            key = (one.dataset, one.scene, one.algorithm, one.metric, one.region)
+            if key in keys:
+                raise StereogaugeError(
+                    f"Rows {keys[key]} and {place} of the frame are both {one.metric}:{one.region} of {one.algorithm} "
+                    f"on {one.scene}; keep one."
+                )
+            keys[key] = place
+        return cls(scores)
 
     def __len__(self) -> int:
         return len(self._scores)
@@ -81,6 +110,10 @@ class ScoreTable(Sequence[Score], Displayed):
     def __repr__(self) -> str:
         parts = f"{len(self.algorithms)} algorithms × {len(self.scenes)} scenes × {len(self.columns)} columns"
         return f"ScoreTable({len(self)} scores: {parts})"
+
+    def __str__(self) -> str:
+        """The scores as text, over the scenes."""
+        return display.text(self)
 
     def _distinct(self, part: Callable[[Score], Any]) -> tuple[Any, ...]:
         return tuple(dict.fromkeys(part(score) for score in self._scores))
@@ -147,10 +180,9 @@ class ScoreTable(Sequence[Score], Displayed):
                 and s.algorithm in algorithms
             ),
             self.protocol,
-            self.sizes,
+            self.facts,
             self.tags,
             self.objects,
-            calibrated=self.calibrated,
         )
 
     def _region_of(self, bound: BoundMetric, interest: str | None) -> str | None:
@@ -183,8 +215,14 @@ class ScoreTable(Sequence[Score], Displayed):
     def value(
         self, metric: str, region: str | None = None, *, scene: str | None = None, algorithm: str | None = None
     ) -> float:
-        """The value of the one score that matches, NaN where nothing could be measured."""
-        return self.score(metric, region, scene=scene, algorithm=algorithm).value
+        """The value of the one score that matches, NaN where nothing could be measured.
+
+        Over several scenes it is one value by the protocol's own rule; see `aggregate`.
+        """
+        found = self.select(metric, region, scene, algorithm)
+        if scene is not None or len(found.scenes) < 2 or len(found.columns) != 1 or len(found.algorithms) != 1:
+            return self.score(metric, region, scene=scene, algorithm=algorithm).value
+        return self._over_scenes(found, self.protocol.aggregation if self.protocol else "mean")
 
     def aggregate(
         self,
@@ -197,30 +235,41 @@ class ScoreTable(Sequence[Score], Displayed):
         """One value over the scenes: `mean` of scenes, `pooled` over pixels, or `weighted` by the protocol's scene
         weights.
 
-        A scene on which no algorithm of the table could be measured, because it has no such pixels, does not count. A
-        scene that only this algorithm lacks is a gap, and a gap is never averaged away: the result is NaN.
+        A scene without such pixels, or for which no algorithm of the table has an estimate, does not count; of the
+        latter one `sg.StereogaugeWarning` says how many there are. A scene that only this algorithm lacks is a gap, and
+        a gap is never averaged away: the result is NaN.
         """
-        how = how or (self.protocol.aggregation if self.protocol else "mean")
+        wanted: Aggregations = how or (self.protocol.aggregation if self.protocol else "mean")
         chosen = self.select(metric, region, algorithm=algorithm)
         if len(chosen.algorithms) != 1 or len(chosen.columns) != 1:
             raise StereogaugeError(
                 f"Aggregation takes one algorithm, metric and region at a time; found {len(chosen.algorithms)} "
                 f"algorithms and {len(chosen.columns)} columns."
             )
-        part = self.cube.select(algorithms=chosen.algorithms, metrics=[":".join(chosen.columns[0])])
-        if way(part.columns[0], how) != how:
+        if isinstance(wanted, str) and way(Column(*chosen.columns[0]), wanted) != wanted:
             raise ProtocolError(
-                f"{part.columns[0].metric} cannot be pooled over pixels, since it is not made of sums; "
+                f"{chosen.columns[0][0]} cannot be pooled over pixels, since it is not made of sums; "
                 "aggregate it as the mean of scenes."
             )
+        return self._over_scenes(chosen, wanted)
+
+    def _over_scenes(self, chosen: ScoreTable, how: Aggregations) -> float:
+        """One algorithm's value in one column over the scenes for which there are estimates."""
+        measured = self.cube.measured
+        metric = ":".join(chosen.columns[0])
+        if len(measured.scenes) < measured.requested_scenes:
+            of = f"{len(measured.scenes)} of {measured.requested_scenes} scenes"
+            warnings.warn(f"{metric} over {of}; the others have no score.", StereogaugeWarning, stacklevel=3)
+        part = measured.select(algorithms=chosen.algorithms, metrics=[metric])
         return float(aggregated(part, how, self.protocol.scene_weights if self.protocol else None)[0, 0])
 
     @functools.cached_property
     def cube(self) -> ScoreCube:
         """The scores as dense arrays."""
         read = self.protocol or Protocol()
-        units = {scene: read.sigma_z.unit(calibrated=known) for scene, known in self.calibrated.items()}
-        return ScoreCube.of(self._scores, sizes=self.sizes, depth_units=units, invalid=read.invalid, tags=self.tags)
+        units = {scene: read.sigma_z.unit(calibrated=bool(one.calibrated)) for scene, one in self.facts.items()}
+        cube = ScoreCube.of(self._scores, facts=self.facts, depth_units=units, invalid=read.invalid, tags=self.tags)
+        return replace(cube, known_scenes=self.known_scenes)
 
     def to_pandas(self) -> pd.DataFrame:
         """Long form: dataset scene algorithm metric region value count missing protocol, then sum, note and rule.

@@ -4,7 +4,9 @@ them.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shlex
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,7 +58,9 @@ MEANINGS = {
     "25006": "it was opened read-only; nothing can be written to it",
 }
 """What an error means for the user, by SQLite's name of it or PostgreSQL's SQLSTATE."""
-DAMAGED = "the file is damaged; `stereogauge store check` lists what is; restore a copy, or evaluate into a new store"
+DAMAGED = (
+    "the file is damaged; `stereogauge store check STORE` lists what is; restore a copy, or evaluate into a new store"
+)
 DAMAGE = (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 """What reading names, texts and packed numbers raises where they are not those that were written."""
 REFUSED = "connection refused"
@@ -108,7 +112,8 @@ class Database:
     def _connect_sqlite(self) -> sqlite3.Connection:
         file = Path(str(self.url.database))
         if self.read_only and not file.is_file():
-            raise StoreError(f"{file}: there is no such store; `stereogauge evaluate … --store {file}` makes one.")
+            command = f"`stereogauge evaluate DATASET RESULTS --store {shlex.quote(str(file))}`"
+            raise StoreError(f"{file}: there is no such store; {command} makes one.")
         if not file.parent.is_dir():
             raise StoreError(f"{file}: the folder {file.parent} does not exist; make it first.")
         address = file.absolute().as_uri()
@@ -163,6 +168,28 @@ class Database:
         except (SQLAlchemyError, sqlite3.Error) as problem:
             found = [str(getattr(problem, "orig", None) or problem)]
         return [] if found == ["ok"] else [f"{self.name}: {DAMAGED} ({_first_line(ValueError(found[0]))})."]
+
+    def backup(self, target: Path) -> None:
+        """Copy the database into a new file, readable by its owner alone; it may be read and written meanwhile."""
+        if not self.sqlite:
+            raise StoreError(f"{self.name} is on a server, which has its own way to copy it: pg_dump.")
+        part = target.with_name(f".{target.name}.part")
+        try:
+            with open(part, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)):
+                pass
+            with (
+                contextlib.closing(self._connect_sqlite()) as source,
+                contextlib.closing(sqlite3.connect(part)) as copy,
+            ):
+                source.backup(copy)
+                copy.execute("PRAGMA journal_mode = DELETE")  # one file holds all of it
+            os.link(part, target)  # never over another file
+        except sqlite3.Error as problem:
+            raise StoreError(self.sentence(problem)) from problem
+        except OSError as problem:
+            raise StoreError(f"{target}: the copy cannot be written ({problem.strerror}).") from None
+        finally:
+            part.unlink(missing_ok=True)
 
     def sentence(self, problem: BaseException) -> str:
         """What happened to the store, and what to do."""

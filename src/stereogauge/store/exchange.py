@@ -12,7 +12,7 @@ import json
 import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
@@ -20,7 +20,7 @@ from sqlalchemy.engine import Connection
 from stereogauge.errors import FileError, MissingDependency, cause
 from stereogauge.protocol import parse_protocol
 from stereogauge.scores.column import VersionedColumn
-from stereogauge.scores.score import CellScores, Score
+from stereogauge.scores.score import NEEDED, CellScores, Score, cells_of_scores, score_of_row
 from stereogauge.store import schema
 from stereogauge.store.listing import map_record
 from stereogauge.store.rows import cell_of_row, dataset_ids, insert_new, known_column_sets, mapping
@@ -51,7 +51,15 @@ def _rows(cells: Iterable[CellScores], book: TagBook | None) -> Iterator[tuple[A
             yield (*values(score), column.metric_version, column.region_version, cell.inputs, *tags)
 
 
-def _cells(rows: Iterable[Mapping[str, Any]], name: str) -> tuple[list[CellScores], TagBook]:
+class LongForm(NamedTuple):
+    """The content of a file in long form: cells, the tags of their algorithms and scenes, and texts of protocols."""
+
+    cells: list[CellScores]
+    tags: TagBook = TagBook()
+    protocols: Sequence[str] = ()
+
+
+def _cells(rows: Iterable[Mapping[str, Any]], name: str) -> LongForm:
     algorithms: dict[str, Tags] = {}
     scenes: dict[tuple[str, str], Tags] = {}
     groups: dict[tuple[str, str, str, str, int], list[tuple[Score, VersionedColumn]]] = {}
@@ -74,10 +82,8 @@ def _cells(rows: Iterable[Mapping[str, Any]], name: str) -> tuple[list[CellScore
     cells = []
     for key, members in groups.items():
         columns = tuple(column for _, column in members)
-        if len(set(columns)) != len(columns):
-            raise FileError(f"{name}: {key[2]} on {key[1]} has the same column twice; keep one of the rows.")
         cells.append(CellScores.of_scores([score for score, _ in members], columns, inputs=key[4]))
-    return cells, TagBook(algorithms, scenes)
+    return LongForm(_checked(cells, name), TagBook(algorithms, scenes))
 
 
 def export_csv(cells: Iterable[CellScores], path: PathLike, tags: TagBook | None = None) -> int:
@@ -95,13 +101,14 @@ def export_csv(cells: Iterable[CellScores], path: PathLike, tags: TagBook | None
     return amount
 
 
-def import_csv(path: PathLike) -> tuple[list[CellScores], TagBook]:
+def import_csv(path: PathLike) -> LongForm:
     """The cells of a CSV in long form, and the tags that came with them."""
     name = os.fsdecode(path)
     try:
         with open(path, newline="", encoding="utf-8") as file:
             reader = csv.DictReader(file)
-            _check_columns(reader.fieldnames or (), name)
+            if not set(reader.fieldnames or ()).issuperset(FIELDS):
+                return _foreign_cells(reader, name)
             return _cells(reader, name)
     except (OSError, UnicodeDecodeError, csv.Error) as problem:
         raise FileError(f"{name}: cannot be read as CSV ({cause(problem)}).") from problem
@@ -139,7 +146,7 @@ def export_parquet(
     return amount
 
 
-def import_parquet(path: PathLike) -> tuple[list[CellScores], list[str], TagBook]:
+def import_parquet(path: PathLike) -> LongForm:
     """The cells of a Parquet file in long form, the texts of the protocols and the tags that came with it."""
     arrow, parquet = _arrow()
     name = os.fsdecode(path)
@@ -147,17 +154,29 @@ def import_parquet(path: PathLike) -> tuple[list[CellScores], list[str], TagBook
         table = parquet.read_table(os.fspath(path))
     except (OSError, arrow.ArrowException) as problem:
         raise FileError(f"{name}: cannot be read as Parquet ({str(problem).splitlines()[0]}).") from problem
-    _check_columns(table.column_names, name)
+    if not set(table.column_names).issuperset(FIELDS):
+        return _foreign_cells(table.to_pylist(), name)
     texts = json.loads((table.schema.metadata or {}).get(PROTOCOLS_KEY, b"{}"))
     fields = [*FIELDS, *(field for field in TAG_FIELDS if field in table.column_names)]
-    cells, tags = _cells(table.select(fields).to_pylist(), name)
-    return cells, list(texts.values()), tags
+    return _cells(table.select(fields).to_pylist(), name)._replace(protocols=list(texts.values()))
 
 
-def _check_columns(found: Sequence[str], name: str) -> None:
-    absent = next((field for field in FIELDS if field not in found), None)
-    if absent is not None:
-        raise FileError(f"{name}: no column {absent!r}; an import needs {', '.join(FIELDS)}.")
+def _foreign_cells(rows: Iterable[Mapping[str, Any]], name: str) -> LongForm:
+    """The cells of a table that was not exported from a store: see `score_of_row`."""
+    scores = [score_of_row(row, f"{name}: row {line}") for line, row in enumerate(rows, start=1)]
+    if not scores:
+        raise FileError(f"{name} holds no scores; a table of scores needs {', '.join(NEEDED)}, and one row per score.")
+    return LongForm(_checked(cells_of_scores(scores), name))
+
+
+def _checked(cells: list[CellScores], name: str) -> list[CellScores]:
+    """The cells, none of which may have a column twice."""
+    for cell in cells:
+        if len(set(cell.columns)) != len(cell.columns):
+            raise FileError(
+                f"{name}: {cell.algorithm} on {cell.scene} has the same column twice; keep one of the rows."
+            )
+    return cells
 
 
 def _arrow() -> tuple[Any, Any]:
@@ -203,7 +222,9 @@ def merge_stores(source: Connection, target: Connection) -> int:
                 taken.add(key)
         for run, cells in arriving.items():
             write_cells(target, [cell for cell, _ in cells], run, [written for _, written in cells])
-    _copy_maps(source, target, {key[:3] for key in taken})
+    moved = sorted({(dataset, scene, algorithm) for dataset, scene, algorithm, _ in taken})
+    records = (map_record(source, algorithm, dataset, scene) for dataset, scene, algorithm in moved)
+    write_maps(target, [record for record in records if record is not None])
     return len(taken)
 
 
@@ -279,8 +300,3 @@ def _wanted(
     known = frozenset().union(*(columns for _, _, columns in present))
     places = [place for place, column in enumerate(cell.columns) if column not in known]
     return cell.take(places) if places else None
-
-
-def _copy_maps(source: Connection, target: Connection, wanted: set[tuple[Any, ...]]) -> None:
-    found = (map_record(source, algorithm, dataset, scene) for dataset, scene, algorithm in sorted(wanted))
-    write_maps(target, [record for record in found if record is not None])

@@ -10,10 +10,12 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
+from stereogauge.datasets.places import place_of
 from stereogauge.errors import unknown_name
 from stereogauge.model import Scene
 from stereogauge.store import schema
 from stereogauge.store.engine import Database
+from stereogauge.store.read import scene_facts
 from stereogauge.store.rows import known_column_sets
 from stereogauge.store.selection import tag_book
 from stereogauge.store.sources import scene_of_text, source_of_text, tags_of_text
@@ -200,6 +202,19 @@ class Listings:
                 raise unknown_name("dataset of this store", dataset, known)
             raise unknown_name(f"scene of {dataset}", name, known[dataset])
         return scene_of_text(text, name, dataset)
+
+    def repeated_scenes(self) -> list[tuple[str, ...]]:
+        """Scenes, as DATASET/SCENE, that have the same ground truth: each group counts as one in every test.
+
+        Known variants of one scene of a dataset, such as other light, are not listed.
+        """
+        with self._database.reading() as connection:
+            facts = scene_facts(connection)
+        by_truth: dict[str, dict[tuple[str, str], str]] = {}
+        for (dataset, scene), one in facts.items():
+            if one.truth:
+                by_truth.setdefault(one.truth, {}).setdefault((dataset, place_of(scene)), f"{dataset}/{scene}")
+        return [tuple(group.values()) for group in by_truth.values() if len(group) > 1]
 
     def tags(self) -> TagBook:
         """The tags of all algorithms and scenes."""

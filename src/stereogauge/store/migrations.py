@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
+from sqlalchemy.schema import CreateTable
 
 from stereogauge.errors import StoreError
 from stereogauge.store import schema
@@ -52,6 +53,7 @@ def prepare(database: Database, steps: Sequence[Step] = STEPS) -> None:
     with database.reading() as connection:
         found = _version(database, connection)
     if found == wanted:
+        _add_counts(database)
         return
     if found is not None and found > wanted:
         raise StoreError(
@@ -60,10 +62,24 @@ def prepare(database: Database, steps: Sequence[Step] = STEPS) -> None:
         )
     if database.read_only:
         state = "holds no scores yet" if found is None else f"has the older schema version {found}"
-        remedy = "open it once for writing first" if found is None else "run `stereogauge store upgrade` on it once"
+        remedy = (
+            "open it once for writing first"
+            if found is None
+            else f"run `stereogauge store upgrade {database.name}` once"
+        )
         raise StoreError(f"{database.name} {state} and was opened read-only; {remedy}.")
     with database.writing() as connection:
         _upgrade(database, connection, steps)
+
+
+def _add_counts(database: Database) -> None:
+    """Give a store of an earlier version its table of counts when it is first opened for writing."""
+    if not database.read_only:
+        with database.reading() as connection:
+            there = sql.inspect(connection).has_table(schema.row_counts.name)
+        if not there:
+            with database.writing() as connection:
+                connection.execute(CreateTable(schema.row_counts, if_not_exists=True))
 
 
 def _upgrade(database: Database, connection: Connection, steps: Sequence[Step]) -> None:
@@ -77,6 +93,7 @@ def _upgrade(database: Database, connection: Connection, steps: Sequence[Step]) 
         return
     for step in steps[found - 1 :]:
         step(connection)
+    connection.execute(CreateTable(schema.row_counts, if_not_exists=True))
     connection.execute(schema.schema_version.update().values(version=current_version(steps)))
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from dataclasses import replace
+from typing import Any, TypeAlias
 from zlib import crc32
 
 import numpy as np
@@ -13,11 +13,14 @@ import sqlalchemy as sql
 from numpy.typing import NDArray
 from sqlalchemy.engine import Connection
 
+from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.registry import is_declared
+from stereogauge.metrics.run_time import states_conditions
 from stereogauge.model import Calibration
 from stereogauge.protocol import Protocol, parse_protocol
 from stereogauge.scores.column import Column, VersionedColumn
-from stereogauge.scores.cube import ScoreCube, void_scenes
+from stereogauge.scores.cube import ScoreCube, known_counts, void_scenes
+from stereogauge.scores.facts import SceneFacts
 from stereogauge.scores.score import CellScores, joined
 from stereogauge.store import schema
 from stereogauge.store.rows import (
@@ -70,6 +73,7 @@ def read_cube(connection: Connection, selection: RowSelection) -> ScoreCube:
             matrix = unpacked([blobs[member] for member in members], dtype, width)
             filled[part][place] = matrix[:, inside]
         measured[place] = True
+    filled["counts"], filled["missing"] = known_counts(filled["values"], filled["counts"], filled["missing"])
     owners = [selection.scenes[number] for number in scenes]
     several = len({owner for owner, _ in owners}) > 1
     shown = {
@@ -82,17 +86,30 @@ def read_cube(connection: Connection, selection: RowSelection) -> ScoreCube:
         columns=tuple(Column(column.metric, column.region) for column in columns),
         protocol=selection.protocol,
         datasets=tuple(owner for owner, _ in owners),
-        sizes=tuple(facts[owner].size for owner in owners),
+        facts=tuple(facts[owner] for owner in owners),
         depth_units=tuple(_depth_unit(facts[owner], protocol) for owner in owners),
         tags=tag_book(connection),
         runs=_run_conditions(connection, selection, {number: sets[number] for number in used}, columns, shown),
         invalid=protocol.invalid if protocol else "count",
         void=void_scenes(measured, filled["counts"], filled["missing"]),
+        known_scenes=_requested(selection, {owner for owner, _ in owners}, protocol),
         values=filled["values"],
         sums=filled["sums"],
         counts=filled["counts"],
         missing=filled["missing"],
     )
+
+
+def _requested(selection: RowSelection, datasets: set[str], protocol: Protocol | None) -> int:
+    """The number of scenes of these datasets that the protocol evaluates, with or without scores."""
+    count = 0
+    for dataset in datasets:
+        names = [scene for owner, scene in selection.scenes.values() if owner == dataset]
+        try:
+            count += len(names if protocol is None else protocol.selected(names, dataset))
+        except StereogaugeError:
+            count += len(names)  # some of the scenes that the protocol names were deleted
+    return count
 
 
 def _run_conditions(
@@ -115,8 +132,9 @@ def _run_conditions(
     for algorithm, scene, number, text in connection.execute(query):
         remarks = json.loads(text)
         for place, column in enumerate(sets[number]):
-            if column in timed and str(place) in remarks and scene in scenes:
-                found[selection.algorithms[algorithm], scenes[scene]] = remarks[str(place)]
+            note = remarks.get(str(place), "")
+            if column in timed and states_conditions(note) and scene in scenes:
+                found[selection.algorithms[algorithm], scenes[scene]] = note
     return found
 
 
@@ -131,13 +149,6 @@ def _verify(rows: Sequence[Any], sets: Mapping[int, tuple[VersionedColumn, ...]]
             raise damaged(f"{selection.algorithms[algorithm]} on {selection.scenes[scene][1]}")
 
 
-class SceneFacts(NamedTuple):
-    """The size of a scene relative to full resolution (NaN: unknown), and whether it has a calibration (None)."""
-
-    size: float
-    calibrated: bool | None
-
-
 def scene_facts(connection: Connection) -> dict[tuple[str, str], SceneFacts]:
     """What the store knows of scenes, by (dataset, scene)."""
     sets, scenes = schema.datasets, schema.scenes
@@ -146,10 +157,11 @@ def scene_facts(connection: Connection) -> dict[tuple[str, str], SceneFacts]:
 
 
 def _facts(described: Mapping[str, Any]) -> SceneFacts:
-    calibrated = described.get("calibrated")
+    """The facts of a scene; those of stores of before are beside its sources."""
+    found = SceneFacts.of_values({**described, **described.get("facts", {})})
     if "calibration" in described:
-        calibrated = Calibration(**described["calibration"]).metric
-    return SceneFacts(described.get("size") or math.nan, calibrated)
+        return replace(found, calibrated=Calibration(**described["calibration"]).metric)
+    return found
 
 
 def _depth_unit(facts: SceneFacts, protocol: Protocol | None) -> str:

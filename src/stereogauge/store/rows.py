@@ -23,10 +23,10 @@ CHUNK = 10_000
 """How many values one IN (…) takes; both databases allow 32 000."""
 
 
-def chunks(values: Iterable[Any], size: int = CHUNK) -> Iterable[list[Any]]:
-    """`values` in lists of at most `size`."""
+def chunks(values: Iterable[Any]) -> Iterable[list[Any]]:
+    """`values` in lists of at most `CHUNK`."""
     everything = list(values)
-    return (everything[start : start + size] for start in range(0, len(everything), size))
+    return (everything[start : start + CHUNK] for start in range(0, len(everything), CHUNK))
 
 
 def mapping(connection: Connection, query: Any) -> dict[Any, Any]:
@@ -164,9 +164,21 @@ ARRAYS = ("value", "sum", "count", "missing")
 
 def packed(cell: CellScores) -> dict[str, Any]:
     """The part of a `scores` row that depends on the cell alone."""
-    row = _packed(cell)
-    names = (cell.protocol, cell.dataset, cell.scene, cell.algorithm)
-    return {**row, "crc": check_sum(names_sum(*names), columns_sum(cell.columns), row["inputs"], *_arrays(row))}
+    arrays = {
+        "value": cell.values.astype(FLOATS).tobytes(),
+        "sum": cell.sums.astype(FLOATS).tobytes(),
+        "count": cell.counts.astype(INTEGERS).tobytes(),
+        "missing": cell.missing.astype(INTEGERS).tobytes(),
+    }
+    names = names_sum(cell.protocol, cell.dataset, cell.scene, cell.algorithm)
+    return {
+        **arrays,
+        "inputs": cell.inputs,
+        "seconds": cell.seconds,
+        "host": cell.host,
+        "notes": json.dumps({str(place): note for place, note in cell.notes.items()}) if cell.notes else "",
+        "crc": check_sum(names, columns_sum(cell.columns), cell.inputs, *arrays.values()),
+    }
 
 
 def names_sum(*names: str) -> int:
@@ -197,23 +209,6 @@ def damaged(what: str) -> StoreError:
     )
 
 
-def _arrays(row: Any) -> list[bytes]:
-    return [bytes(row[name]) for name in ARRAYS]
-
-
-def _packed(cell: CellScores) -> dict[str, Any]:
-    return {
-        "inputs": cell.inputs,
-        "seconds": cell.seconds,
-        "host": cell.host,
-        "notes": json.dumps({str(place): note for place, note in cell.notes.items()}) if cell.notes else "",
-        "value": cell.values.astype(FLOATS).tobytes(),
-        "sum": cell.sums.astype(FLOATS).tobytes(),
-        "count": cell.counts.astype(INTEGERS).tobytes(),
-        "missing": cell.missing.astype(INTEGERS).tobytes(),
-    }
-
-
 def unpacked(blobs: list[bytes], dtype: np.dtype[Any], width: int) -> NDArray[Any]:
     """Rows of packed arrays as one matrix (rows, width)."""
     return np.frombuffer(b"".join(blobs), dtype).reshape(len(blobs), width)
@@ -224,7 +219,7 @@ def cell_of_row(
 ) -> CellScores:
     """The cell that a `scores` row holds; one that is not as it was written is refused."""
     names = names_sum(protocol, dataset, scene, algorithm)
-    if row["crc"] != check_sum(names, columns_sum(columns), row["inputs"], *_arrays(row)):
+    if row["crc"] != check_sum(names, columns_sum(columns), row["inputs"], *(bytes(row[name]) for name in ARRAYS)):
         raise damaged(f"{algorithm} on {scene}")
     return CellScores(
         dataset=dataset,
@@ -243,11 +238,39 @@ def cell_of_row(
     )
 
 
+COUNTED = tuple(
+    table
+    for table in schema.metadata.sorted_tables
+    if table not in (schema.schema_version, schema.row_counts, schema.files)
+)
+"""The tables that only lose rows when something is deleted on purpose."""
+
+
+def count_rows(connection: Connection) -> None:
+    """Keep how many rows each table has, at the end of a transaction that wrote; others wait for its end here."""
+    table = schema.row_counts
+    connection.execute(sql.select(table.c.rows).with_for_update()).all()
+    rows = [{"name": name, "rows": number} for name, number in _row_counts(connection).items()]
+    upsert(connection, table, ("name",), rows)
+
+
+def _row_counts(connection: Connection) -> dict[str, int]:
+    counts = [sql.select(sql.func.count()).select_from(table).scalar_subquery().label(table.name) for table in COUNTED]
+    return {str(name): int(number) for name, number in connection.execute(sql.select(*counts)).mappings().one().items()}
+
+
 def read_damage(connection: Connection) -> list[str]:
-    """One sentence per row of scores that is not as it was written."""
+    """One sentence per row of scores that is not as it was written, and per table that lost or got rows elsewhere."""
+    known = schema.row_counts
+    counted = sql.inspect(connection).has_table(known.name)
+    stored = mapping(connection, sql.select(known.c.name, known.c.rows)) if counted else {}
+    found = [
+        f"The table {name!r} has {number} rows, {stored[name]} were written; another program changed it."
+        for name, number in _row_counts(connection).items()
+        if stored.get(name, number) != number
+    ]
     table = schema.scores
     sets = known_column_sets(connection)
-    found = []
     for number in connection.execute(sql.select(table.c.id).order_by(table.c.id)).scalars().all():
         row = connection.execute(sql.select(table).where(table.c.id == number)).mappings().one()
         try:

@@ -8,163 +8,149 @@ of the rows of a table with one row per score, so that a cube of a million score
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    Float,
-    ForeignKey,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    PrimaryKeyConstraint,
-    String,
-    Table,
-    Text,
-    UniqueConstraint,
-)
+import sqlalchemy as sql
 
-metadata = MetaData()
+metadata = sql.MetaData()
 
-schema_version = Table("schema_version", metadata, Column("version", Integer, nullable=False))
+schema_version = sql.Table("schema_version", metadata, sql.Column("version", sql.Integer, nullable=False))
 
-datasets = Table(
+datasets = sql.Table(
     "datasets",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("name", String, nullable=False, unique=True),
-    Column("version", String, nullable=False, server_default=""),
-    Column("root", String, nullable=False, server_default=""),
+    sql.Column("id", sql.Integer, primary_key=True),
+    sql.Column("name", sql.String, nullable=False, unique=True),
+    sql.Column("version", sql.String, nullable=False, server_default=""),
+    sql.Column("root", sql.String, nullable=False, server_default=""),
 )
 
-scenes = Table(
+scenes = sql.Table(
     "scenes",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("dataset_id", ForeignKey("datasets.id", ondelete="CASCADE"), nullable=False),
-    Column("name", String, nullable=False),
-    Column("position", Integer, nullable=False, server_default="0"),
-    Column("content", String, nullable=False, server_default=""),
-    Column("sources", Text, nullable=False, server_default="{}"),
-    Column("tags", Text, nullable=False, server_default="{}"),
-    UniqueConstraint("dataset_id", "name"),
+    sql.Column("id", sql.Integer, primary_key=True),
+    sql.Column("dataset_id", sql.ForeignKey("datasets.id", ondelete="CASCADE"), nullable=False),
+    sql.Column("name", sql.String, nullable=False),
+    sql.Column("position", sql.Integer, nullable=False, server_default="0"),
+    sql.Column("content", sql.String, nullable=False, server_default=""),
+    sql.Column("sources", sql.Text, nullable=False, server_default="{}"),
+    sql.Column("tags", sql.Text, nullable=False, server_default="{}"),
+    sql.UniqueConstraint("dataset_id", "name"),
 )
 
-algorithms = Table(
+algorithms = sql.Table(
     "algorithms",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("name", String, nullable=False, unique=True),
-    Column("description", Text, nullable=False, server_default=""),
-    Column("link", String, nullable=False, server_default=""),
-    Column("colour", String, nullable=False, server_default=""),
-    Column("metadata", Text, nullable=False, server_default="{}"),
-    Column("tags", Text, nullable=False, server_default="{}"),
-    Column("added", Float, nullable=False),
+    sql.Column("id", sql.Integer, primary_key=True),
+    sql.Column("name", sql.String, nullable=False, unique=True),
+    sql.Column("description", sql.Text, nullable=False, server_default=""),
+    sql.Column("link", sql.String, nullable=False, server_default=""),
+    sql.Column("colour", sql.String, nullable=False, server_default=""),
+    sql.Column("metadata", sql.Text, nullable=False, server_default="{}"),
+    sql.Column("tags", sql.Text, nullable=False, server_default="{}"),
+    sql.Column("added", sql.Float, nullable=False),
 )
 
-scorings = Table(
+scorings = sql.Table(
     "scorings",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("hash", String, nullable=False, unique=True),
+    sql.Column("id", sql.Integer, primary_key=True),
+    sql.Column("hash", sql.String, nullable=False, unique=True),
 )
 
-protocols = Table(
+protocols = sql.Table(
     "protocols",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("hash", String, nullable=False, unique=True),
-    Column("scoring_id", ForeignKey("scorings.id", ondelete="CASCADE"), nullable=False),
-    Column("name", String, nullable=False),
-    Column("text", Text, nullable=False),
-    Column("added", Float, nullable=False),
+    sql.Column("id", sql.Integer, primary_key=True),
+    sql.Column("hash", sql.String, nullable=False, unique=True),
+    sql.Column("scoring_id", sql.ForeignKey("scorings.id", ondelete="CASCADE"), nullable=False),
+    sql.Column("name", sql.String, nullable=False),
+    sql.Column("text", sql.Text, nullable=False),
+    sql.Column("added", sql.Float, nullable=False),
 )
 
-score_columns = Table(
+score_columns = sql.Table(
     "score_columns",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("metric", String, nullable=False),
-    Column("metric_version", Integer, nullable=False),
-    Column("region", String, nullable=False),
-    Column("region_version", Integer, nullable=False),
-    UniqueConstraint("metric", "metric_version", "region", "region_version"),
+    sql.Column("id", sql.Integer, primary_key=True),
+    sql.Column("metric", sql.String, nullable=False),
+    sql.Column("metric_version", sql.Integer, nullable=False),
+    sql.Column("region", sql.String, nullable=False),
+    sql.Column("region_version", sql.Integer, nullable=False),
+    sql.UniqueConstraint("metric", "metric_version", "region", "region_version"),
 )
 
-column_sets = Table(
+column_sets = sql.Table(
     "column_sets",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("columns", Text, nullable=False, unique=True),
+    sql.Column("id", sql.Integer, primary_key=True),
+    sql.Column("columns", sql.Text, nullable=False, unique=True),
 )
 
-runs = Table(
+runs = sql.Table(
     "runs",
     metadata,
-    Column("id", Integer, primary_key=True),
-    Column("started", Float, nullable=False),
-    Column("finished", Float),
-    Column("host", String, nullable=False),
-    Column("versions", Text, nullable=False),
-    Column("command", Text, nullable=False, server_default=""),
+    sql.Column("id", sql.Integer, primary_key=True),
+    sql.Column("started", sql.Float, nullable=False),
+    sql.Column("finished", sql.Float),
+    sql.Column("host", sql.String, nullable=False),
+    sql.Column("versions", sql.Text, nullable=False),
+    sql.Column("command", sql.Text, nullable=False, server_default=""),
 )
 
 
-def _cell_key() -> list[Column[int]]:
+def _cell_key() -> list[sql.Column[int]]:
     return [
-        Column("scoring_id", ForeignKey("scorings.id", ondelete="CASCADE"), nullable=False),
-        Column("scene_id", ForeignKey("scenes.id", ondelete="CASCADE"), nullable=False),
-        Column("algorithm_id", ForeignKey("algorithms.id", ondelete="CASCADE"), nullable=False),
+        sql.Column("scoring_id", sql.ForeignKey("scorings.id", ondelete="CASCADE"), nullable=False),
+        sql.Column("scene_id", sql.ForeignKey("scenes.id", ondelete="CASCADE"), nullable=False),
+        sql.Column("algorithm_id", sql.ForeignKey("algorithms.id", ondelete="CASCADE"), nullable=False),
     ]
 
 
-scores = Table(
+scores = sql.Table(
     "scores",
     metadata,
-    Column("id", Integer, primary_key=True),
+    sql.Column("id", sql.Integer, primary_key=True),
     *_cell_key(),
-    Column("column_set_id", ForeignKey("column_sets.id"), nullable=False),
-    Column("inputs", BigInteger, nullable=False),
-    Column("run_id", ForeignKey("runs.id"), nullable=False),
-    Column("seconds", Float, nullable=False),
-    Column("host", String, nullable=False),
-    Column("written", Float, nullable=False),
-    Column("notes", Text, nullable=False, server_default=""),
-    Column("value", LargeBinary, nullable=False),
-    Column("sum", LargeBinary, nullable=False),
-    Column("count", LargeBinary, nullable=False),
-    Column("missing", LargeBinary, nullable=False),
+    sql.Column("column_set_id", sql.ForeignKey("column_sets.id"), nullable=False),
+    sql.Column("inputs", sql.BigInteger, nullable=False),
+    sql.Column("run_id", sql.ForeignKey("runs.id"), nullable=False),
+    sql.Column("seconds", sql.Float, nullable=False),
+    sql.Column("host", sql.String, nullable=False),
+    sql.Column("written", sql.Float, nullable=False),
+    sql.Column("notes", sql.Text, nullable=False, server_default=""),
+    sql.Column("value", sql.LargeBinary, nullable=False),
+    sql.Column("sum", sql.LargeBinary, nullable=False),
+    sql.Column("count", sql.LargeBinary, nullable=False),
+    sql.Column("missing", sql.LargeBinary, nullable=False),
     # The check sum of the numbers and of their names; verified whenever they are read.
-    Column("crc", BigInteger, nullable=False, server_default="0"),
+    sql.Column("crc", sql.BigInteger, nullable=False, server_default="0"),
     # The plan reads these five and nothing else, so the index alone answers it.
-    Index("scores_by_cell", "scoring_id", "scene_id", "algorithm_id", "column_set_id", "inputs", unique=True),
-    Index("scores_by_algorithm", "algorithm_id"),
+    sql.Index("scores_by_cell", "scoring_id", "scene_id", "algorithm_id", "column_set_id", "inputs", unique=True),
+    sql.Index("scores_by_algorithm", "algorithm_id"),
 )
 
-failures = Table(
+failures = sql.Table(
     "failures",
     metadata,
     *_cell_key(),
-    Column("reason", Text, nullable=False),
-    Column("detail", Text, nullable=False, server_default=""),
-    Column("run_id", ForeignKey("runs.id"), nullable=False),
-    Column("at", Float, nullable=False),
-    PrimaryKeyConstraint("scoring_id", "scene_id", "algorithm_id"),
+    sql.Column("reason", sql.Text, nullable=False),
+    sql.Column("detail", sql.Text, nullable=False, server_default=""),
+    sql.Column("run_id", sql.ForeignKey("runs.id"), nullable=False),
+    sql.Column("at", sql.Float, nullable=False),
+    sql.PrimaryKeyConstraint("scoring_id", "scene_id", "algorithm_id"),
 )
 
-maps = Table(
+maps = sql.Table(
     "maps",
     metadata,
-    Column("scene_id", ForeignKey("scenes.id", ondelete="CASCADE"), nullable=False),
-    Column("algorithm_id", ForeignKey("algorithms.id", ondelete="CASCADE"), nullable=False),
-    Column("content", String, nullable=False),
-    Column("source", Text, nullable=False),
-    Column("right_source", Text, nullable=False, server_default=""),
-    Column("extras", Text, nullable=False, server_default="{}"),
-    Column("confidence", Text, nullable=False, server_default=""),
-    PrimaryKeyConstraint("scene_id", "algorithm_id"),
-    Index("maps_by_algorithm", "algorithm_id"),
+    sql.Column("scene_id", sql.ForeignKey("scenes.id", ondelete="CASCADE"), nullable=False),
+    sql.Column("algorithm_id", sql.ForeignKey("algorithms.id", ondelete="CASCADE"), nullable=False),
+    sql.Column("content", sql.String, nullable=False),
+    sql.Column("source", sql.Text, nullable=False),
+    sql.Column("right_source", sql.Text, nullable=False, server_default=""),
+    sql.Column("extras", sql.Text, nullable=False, server_default="{}"),
+    sql.Column("confidence", sql.Text, nullable=False, server_default=""),
+    sql.PrimaryKeyConstraint("scene_id", "algorithm_id"),
+    sql.Index("maps_by_algorithm", "algorithm_id"),
 )
 
 named_scenes = scenes.join(datasets)
@@ -174,10 +160,18 @@ named_scores = scores.join(scenes).join(datasets).join(algorithms).join(scorings
 named_failures = failures.join(scenes).join(datasets).join(algorithms).join(scorings)
 """Rows with the names that their ids mean."""
 
-files = Table(
+row_counts = sql.Table(
+    "row_counts",
+    metadata,
+    sql.Column("name", sql.String, primary_key=True),
+    sql.Column("rows", sql.BigInteger, nullable=False),
+)
+"""How many rows each table had after the last write through `Store`; stores of earlier versions lack it until then."""
+
+files = sql.Table(
     "files",
     metadata,
-    Column("source", String, primary_key=True),
-    Column("stamp", String, nullable=False),
-    Column("hash", String, nullable=False),
+    sql.Column("source", sql.String, primary_key=True),
+    sql.Column("stamp", sql.String, nullable=False),
+    sql.Column("hash", sql.String, nullable=False),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
@@ -16,10 +16,7 @@ from stereogauge.protocol import Protocol, parse_protocol
 from stereogauge.registry import SMALLEST_HASH, PluginWarning
 from stereogauge.scores.column import Column, VersionedColumn, columns_of, matching
 from stereogauge.store import schema
-from stereogauge.store.rows import (
-    known_column_sets,
-    mapping,
-)
+from stereogauge.store.rows import known_column_sets, mapping
 from stereogauge.store.sources import tags_of_text
 from stereogauge.tags import TagBook, expanded
 
@@ -93,6 +90,16 @@ def _nearest(columns: dict[str, set[Column]], present: Iterable[Column]) -> list
 Names = Iterable[str] | None
 
 
+class Requested(TypedDict, total=False):
+    """A request by names; what is absent or None is all."""
+
+    dataset: str | None
+    protocol: Protocol | str | None
+    algorithms: Names
+    scenes: Names
+    columns: Names
+
+
 @dataclass(frozen=True)
 class RowSelection:
     """The requested rows, by id. None means all; `scenes` and `algorithms` are in the order of the answer.
@@ -134,20 +141,14 @@ def select_rows(
     others = others_share(connection, scoring, protocol) if isinstance(protocol, str) else Share()
     if dataset is None:
         found_scenes = {number: own for number, own in found_scenes.items() if number not in others.scenes}
-    chosen_scenes = found_scenes if scenes is None else _named_scenes(found_scenes, scenes, book)
+    chosen_scenes = found_scenes if scenes is None else named_scenes(found_scenes, scenes, book)
     table = schema.algorithms
     known = mapping(connection, sql.select(table.c.id, table.c.name).order_by(table.c.id))
     return RowSelection(
         scoring=scoring,
         protocol=scoring_hash,
         scenes=chosen_scenes,
-        algorithms=known
-        if algorithms is None
-        else _named(
-            known,
-            expanded("algorithm", known.values(), book.algorithms, algorithms),
-            "algorithm of this store",
-        ),
+        algorithms=known if algorithms is None else _named_algorithms(known, algorithms, book),
         named_scenes=scenes is not None,
         named_algorithms=algorithms is not None,
         columns=None if columns is None else tuple([columns] if isinstance(columns, str) else columns),
@@ -168,19 +169,18 @@ def all_scenes(connection: Connection, dataset: str | None = None) -> dict[int, 
     return {number: (owner, name) for number, owner, name in connection.execute(query)}
 
 
-def _named(known: dict[int, str], wanted: Iterable[str], kind: str) -> dict[int, str]:
+def _named_algorithms(known: dict[int, str], wanted: Iterable[str], book: TagBook) -> dict[int, str]:
+    """Algorithms by name or a selector by tag."""
     numbers = {name: number for number, name in known.items()}
     chosen: dict[int, str] = {}
-    for name in [wanted] if isinstance(wanted, str) else wanted:
+    for name in expanded("algorithm", numbers, book.algorithms, wanted):
         if name not in numbers:
-            raise unknown_name(kind, name, numbers)
+            raise unknown_name("algorithm of this store", name, numbers)
         chosen[numbers[name]] = name
     return chosen
 
 
-def _named_scenes(
-    known: dict[int, tuple[str, str]], wanted: Iterable[str], book: TagBook
-) -> dict[int, tuple[str, str]]:
+def named_scenes(known: dict[int, tuple[str, str]], wanted: Iterable[str], book: TagBook) -> dict[int, tuple[str, str]]:
     """Scenes by `scene`, `dataset/scene` or a selector by tag."""
     chosen: dict[int, tuple[str, str]] = {}
     tags = {f"{owner}/{scene}": book.scenes[owner, scene] for owner, scene in known.values()}
@@ -217,15 +217,12 @@ def scoring_of(
         return candidates[0], known[candidates[0]]
     if not candidates:
         raise StoreError("The store holds no scores yet for this request; `stereogauge evaluate` computes some.")
-    choices = [f"{known[number]} ({_names_of(number, named)})" for number in candidates]
+    names = {number: dict.fromkeys(name for scoring, name, _ in named if scoring == number) for number in candidates}
+    choices = [f"{known[number]} ({'/'.join(own) or 'unnamed'})" for number, own in names.items()]
     raise StoreError(
         f"The store holds scores under several protocols, which do not compare; set protocol to one of them: "
         f"{', '.join(choices)}."
     )
-
-
-def _names_of(number: int, named: Sequence[Any]) -> str:
-    return "/".join(dict.fromkeys(name for scoring, name, _ in named if scoring == number)) or "unnamed"
 
 
 def _used_scorings(connection: Connection, known: dict[int, str], scenes: Sequence[int] | None) -> list[int]:

@@ -6,22 +6,17 @@ import dataclasses
 import functools
 import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.errors import StereogaugeError
-from stereogauge.io.files import DisparityFile, FlagFile, ImageFile, LabelFile, MaskFile
+from stereogauge.io.files import MASK_KINDS, DisparityFile, ImageFile
 from stereogauge.io.remote_path import is_remote
 from stereogauge.model import Calibration, Scene
 from stereogauge.tags import Tags
 
-KINDS: dict[str, type[Any]] = {
-    "disparity": DisparityFile,
-    "image": ImageFile,
-    "mask": MaskFile,
-    "label": LabelFile,
-    "flags": FlagFile,
-}
+KINDS: dict[str, type[Any]] = {"disparity": DisparityFile, "image": ImageFile, **MASK_KINDS}
 _KIND_OF = {file: kind for kind, file in KINDS.items()}
 _DEFAULTS = {kind: {field.name: field.default for field in dataclasses.fields(file)} for kind, file in KINDS.items()}
 _IN_ORDER = json.JSONEncoder(sort_keys=True)  # one for all: json.dumps makes a new one per call
@@ -112,27 +107,19 @@ def paths_of(source: Any) -> tuple[str | os.PathLike[str], ...]:
     return () if path is None else (path, *masks)
 
 
-def scene_text(scene: Scene) -> str:
-    """Everything that a scene is made of, as text."""
+def scene_text(scene: Scene, facts: Mapping[str, Any] | None = None) -> str:
+    """Everything that a scene is made of, and what is known of it, as text."""
     described = {
         **{part: source_values(scene.source(part)) for part in (*PARTS, FINE)},
         "masks": {name: source_values(scene.mask_source(name)) for name in scene.masks},
         "views": {str(position): source_values(scene.view_source(position)) for position in scene.views},
         "calibration": dataclasses.asdict(scene.calibration),
         "resolution": scene.stated_resolution,
-        "size": _size(scene),
+        "facts": dict(facts or {}),
         "border": scene.border,
         "metadata": dict(scene.metadata),
     }
     return json.dumps(described, sort_keys=True, default=str)
-
-
-def _size(scene: Scene) -> float | None:
-    """The scene's size; None where neither it is stated nor an image can be read."""
-    try:
-        return scene.resolution
-    except StereogaugeError:
-        return None
 
 
 def scene_of_text(text: str, name: str, dataset: str) -> Scene:

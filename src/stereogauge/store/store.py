@@ -6,12 +6,15 @@ import json
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Unpack
 
 import sqlalchemy as sql
+from sqlalchemy.engine import Connection
 
-from stereogauge.errors import StoreError, unknown_name
+from stereogauge.errors import StereogaugeError, StoreError, unknown_name
 from stereogauge.metrics.registry import is_declared
 from stereogauge.model import Dataset, ResultSet
 from stereogauge.protocol import Protocol, load_protocol, parse_protocol, preset_names
@@ -19,32 +22,16 @@ from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.score import CellScores, Score, cells_of_scores
 from stereogauge.scores.table import ScoreTable
-from stereogauge.store import exchange, schema
+from stereogauge.store import exchange, schema, write
 from stereogauge.store.engine import Database
 from stereogauge.store.exchange import merge_stores
 from stereogauge.store.listing import Listings
 from stereogauge.store.migrations import prepare
 from stereogauge.store.read import StoredCells, read_cells, read_cube, scene_facts, stored_cells
-from stereogauge.store.rows import chunks, mapping, read_damage, upsert
-from stereogauge.store.selection import best_fitting, scoring_of, select_rows, tag_book, warn_undeclared
+from stereogauge.store.rows import chunks, count_rows, mapping, read_damage, upsert
+from stereogauge.store.selection import Requested, best_fitting, scoring_of, select_rows, tag_book, warn_undeclared
 from stereogauge.store.sources import tags_text
-from stereogauge.store.write import (
-    Failure,
-    MapRecord,
-    begin_run,
-    check_texts,
-    delete_algorithm,
-    publish_algorithm,
-    withdraw_algorithm,
-    write_algorithms,
-    write_cells,
-    write_dataset,
-    write_facts,
-    write_failures,
-    write_maps,
-    write_protocol,
-    write_tags,
-)
+from stereogauge.store.write import Failure, MapRecord
 from stereogauge.tags import as_tags
 
 PathLike = str | os.PathLike[str]
@@ -78,40 +65,33 @@ class Store(Listings):
         with self._database.writing():
             pass
 
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        """A transaction that changes the store, with the count of rows that `check` compares."""
+        with self._database.writing() as connection:
+            yield connection
+            count_rows(connection)
+
+    def backup(self, target: PathLike) -> None:
+        """Copy the store into a new file while others read and write it; the copy is one state of it."""
+        self._database.backup(Path(target))
+
     # reading
 
-    def cube(
-        self,
-        *,
-        dataset: str | None = None,
-        protocol: Protocol | str | None = None,
-        algorithms: Iterable[str] | None = None,
-        scenes: Iterable[str] | None = None,
-        columns: Iterable[str] | None = None,
-    ) -> ScoreCube:
+    def cube(self, **selection: Unpack[Requested]) -> ScoreCube:
         """Scores as algorithms × scenes × columns, gaps as NaN.
 
+        A selection is by `dataset`, `protocol`, `algorithms`, `scenes` and `columns`; what is not given is all.
         `protocol` is a protocol, its name, or a hash; it may be left out where the store holds only one. A column is
         written `bad@1:nonocc`, or `bad@1` for all its regions. Only the newest version of a metric is read. Columns of
         a metric whose plug-in is not loaded are left out, with one warning.
         """
         with self._database.reading() as connection:
-            selection = select_rows(
-                connection, dataset=dataset, protocol=protocol, algorithms=algorithms, scenes=scenes, columns=columns
-            )
-            return read_cube(connection, selection)
+            return read_cube(connection, select_rows(connection, **selection))
 
-    def scores(
-        self,
-        *,
-        dataset: str | None = None,
-        protocol: Protocol | str | None = None,
-        algorithms: Iterable[str] | None = None,
-        scenes: Iterable[str] | None = None,
-        columns: Iterable[str] | None = None,
-    ) -> ScoreTable:
+    def scores(self, **selection: Unpack[Requested]) -> ScoreTable:
         """The same selection as single scores with their notes, under the protocol's whole text."""
-        cells = self.cells(dataset=dataset, protocol=protocol, algorithms=algorithms, scenes=scenes, columns=columns)
+        cells = self.cells(**selection)
         warn_undeclared(column for cell in cells for column in cell.columns)
         scores = [score for cell in cells for score in cell.scores() if is_declared(score.metric)]
         if not scores:
@@ -119,15 +99,9 @@ class Store(Listings):
         with self._database.reading() as connection:
             facts, tags = scene_facts(connection), tag_book(connection)
         found = {Column(score.metric, score.region) for score in scores}
-        return ScoreTable(
-            scores,
-            self.protocol(scores[0].protocol, found),
-            {scene: one.size for scene, one in facts.items()},
-            tags,
-            calibrated={scene: one.calibrated for scene, one in facts.items() if one.calibrated is not None},
-        )
+        return ScoreTable(scores, self.protocol(scores[0].protocol, found), facts, tags)
 
-    def cells(self, **selection: Any) -> list[CellScores]:
+    def cells(self, **selection: Unpack[Requested]) -> list[CellScores]:
         """The same selection as cells."""
         with self._database.reading() as connection:
             return list(read_cells(connection, select_rows(connection, **selection)))
@@ -177,34 +151,34 @@ class Store(Listings):
         given = list(scores)
         cells = [cell for cell in given if isinstance(cell, CellScores)]
         cells += cells_of_scores(score for score in given if isinstance(score, Score))
-        with self._database.writing() as connection:
-            number = begin_run(connection, "") if run is None else run
+        with self._writing() as connection:
+            number = write.begin_run(connection, "") if run is None else run
             if chosen is not None:
-                write_protocol(connection, chosen)
-            known = write_cells(connection, cells, number)
+                write.write_protocol(connection, chosen)
+            write.write_cells(connection, cells, number)
             if isinstance(scores, ScoreTable):
-                write_facts(connection, scores.sizes or {}, scores.calibrated)
-                write_tags(connection, scores.tags)
-            write_maps(connection, maps, known)
-            write_failures(connection, failures, number)
+                write.write_facts(connection, scores.facts)
+                write.write_tags(connection, scores.tags)
+            write.write_maps(connection, maps)
+            write.write_failures(connection, failures, number)
 
     def register(
         self, dataset: Dataset, contents: Mapping[str, str], results: Iterable[ResultSet], protocol: Protocol
     ) -> None:
         """Keep what is known of a dataset's scenes, of algorithms and of a protocol before scores arrive."""
-        with self._database.writing() as connection:
-            write_protocol(connection, protocol)
-            write_dataset(connection, dataset, dict(contents))
-            write_algorithms(connection, results)
+        with self._writing() as connection:
+            write.write_protocol(connection, protocol)
+            write.write_dataset(connection, dataset, dict(contents))
+            write.write_algorithms(connection, results)
 
     def begin_run(self, command: str = "") -> int:
         """Record that an evaluation begins, with host and versions; returns the id of the run."""
-        with self._database.writing() as connection:
-            return begin_run(connection, command)
+        with self._writing() as connection:
+            return write.begin_run(connection, command)
 
     def finish_run(self, run: int) -> None:
         """Record that an evaluation came to its end."""
-        with self._database.writing() as connection:
+        with self._writing() as connection:
             connection.execute(schema.runs.update().where(schema.runs.c.id == run).values(finished=time.time()))
 
     def describe_algorithm(
@@ -219,13 +193,13 @@ class Store(Listings):
     ) -> None:
         """Change what is known of an algorithm; None leaves a part as it is. `tags` replaces all of its tags."""
         changes = {"description": description, "link": link, "colour": colour}
-        check_texts(name, description, link, colour)
+        write.check_texts(name, description, link, colour)
         values: dict[str, Any] = {key: text for key, text in changes.items() if text is not None}
         if metadata is not None:
             values["metadata"] = json.dumps(dict(metadata), sort_keys=True)
         if tags is not None:
             values["tags"] = tags_text(as_tags(tags, name))
-        with self._database.writing() as connection:
+        with self._writing() as connection:
             number = self._algorithm(connection, name)
             if values:
                 connection.execute(schema.algorithms.update().where(schema.algorithms.c.id == number).values(**values))
@@ -237,23 +211,33 @@ class Store(Listings):
 
         `about` is what `publish_algorithm` takes; a name that is taken raises `NameTaken`.
         """
-        with self._database.writing() as connection:
-            publish_algorithm(connection, name, **about)
-            number = begin_run(connection, "submission")
+        with self._writing() as connection:
+            write.publish_algorithm(connection, name, **about)
+            number = write.begin_run(connection, "submission")
             if protocol is not None:
-                write_protocol(connection, protocol)
-            write_cells(connection, cells_of_scores(scores), number)
-            write_maps(connection, maps)
+                write.write_protocol(connection, protocol)
+            write.write_cells(connection, cells_of_scores(scores), number)
+            write.write_maps(connection, maps)
 
     def withdraw(self, submission: str) -> bool:
         """Delete the algorithm that a submission made; False where there is none."""
-        with self._database.writing() as connection:
-            return withdraw_algorithm(connection, submission)
+        with self._writing() as connection:
+            return write.withdraw_algorithm(connection, submission)
 
     def delete_algorithm(self, name: str) -> None:
         """Remove an algorithm and everything that belongs to it."""
-        with self._database.writing() as connection:
-            delete_algorithm(connection, self._algorithm(connection, name))
+        with self._writing() as connection:
+            write.delete_algorithm(connection, self._algorithm(connection, name))
+
+    def delete_scenes(self, names: Sequence[str]) -> None:
+        """Remove scenes, `SCENE` or `DATASET/SCENE`, and everything that belongs to them."""
+        with self._writing() as connection:
+            write.delete_scenes(connection, names)
+
+    def delete_columns(self, names: Sequence[str]) -> None:
+        """Remove the scores of columns, `METRIC:REGION`, or of all columns of a metric."""
+        with self._writing() as connection:
+            write.delete_columns(connection, names)
 
     def _algorithm(self, connection: sql.Connection, name: str) -> int:
         table = schema.algorithms
@@ -282,7 +266,7 @@ class Store(Listings):
     def remember_hashes(self, hashes: Mapping[str, tuple[str, str]]) -> None:
         """Keep (stamp, hash) by source text."""
         rows = [{"source": source, "stamp": stamp, "hash": text} for source, (stamp, text) in hashes.items()]
-        with self._database.writing() as connection:
+        with self._writing() as connection:
             upsert(connection, schema.files, ("source",), rows)
 
     def check(self) -> list[str]:
@@ -293,12 +277,26 @@ class Store(Listings):
                 listed()
             except StoreError as problem:
                 found.append(str(problem))
+        found += self._changed_protocols()
         try:
             with self._database.reading() as connection:
                 found += read_damage(connection)
         except StoreError as problem:
             found.append(str(problem))
         return list(dict.fromkeys(found))
+
+    def _changed_protocols(self) -> list[str]:
+        """One sentence per protocol whose text is not the one that its hash was made of."""
+        found = []
+        for entry in self.protocols():
+            try:
+                own = parse_protocol(entry.text, self.name)
+                same = (own.hash, own.scoring_hash) == (entry.hash, entry.scoring_hash)
+            except StereogaugeError:
+                same = False
+            if not same:
+                found.append(f"The text of the protocol {entry.name!r} ({entry.hash}) was changed. Restore a copy.")
+        return found
 
     def _check_whole(self) -> None:
         """Raise an error where the database itself is damaged: rows may be missing without anybody noticing."""
@@ -308,36 +306,35 @@ class Store(Listings):
 
     # exchange
 
-    def export_csv(self, path: PathLike, **selection: Any) -> int:
+    def export_csv(self, path: PathLike, **selection: Unpack[Requested]) -> int:
         """Write scores in long form as CSV, floats with all their digits; returns how many."""
         self._check_whole()
         return exchange.export_csv(self._chosen(selection), path, self.tags())
 
-    def export_parquet(self, path: PathLike, **selection: Any) -> int:
+    def export_parquet(self, path: PathLike, **selection: Unpack[Requested]) -> int:
         """Write scores in long form as Parquet, with the protocols' texts in the file's metadata; returns how many."""
         self._check_whole()
         texts = {entry.hash: entry.text for entry in self.protocols()}
         return exchange.export_parquet(self._chosen(selection), path, texts, self.tags())
 
-    def _chosen(self, selection: Mapping[str, Any]) -> Iterable[CellScores]:
+    def _chosen(self, selection: Requested) -> Iterable[CellScores]:
         return self.cells(**selection) if any(value is not None for value in selection.values()) else self.all_cells()
 
     def import_csv(self, path: PathLike) -> int:
         """Import scores in long form from CSV; returns how many."""
-        cells, tags = exchange.import_csv(path)
-        with self._database.writing() as connection:
-            write_cells(connection, cells, begin_run(connection, "import"))
-            write_tags(connection, tags)
-        return sum(len(cell.columns) for cell in cells)
+        return self._import(path, exchange.import_csv(path))
 
     def import_parquet(self, path: PathLike) -> int:
         """Import scores in long form from Parquet; returns how many."""
-        cells, texts, tags = exchange.import_parquet(path)
-        with self._database.writing() as connection:
+        return self._import(path, exchange.import_parquet(path))
+
+    def _import(self, path: PathLike, content: exchange.LongForm) -> int:
+        cells, tags, texts = content
+        with self._writing() as connection:
             for text in texts:
-                write_protocol(connection, parse_protocol(text, os.fsdecode(path)))
-            write_cells(connection, cells, begin_run(connection, "import"))
-            write_tags(connection, tags)
+                write.write_protocol(connection, parse_protocol(text, os.fsdecode(path)))
+            write.write_cells(connection, cells, write.begin_run(connection, "import"))
+            write.write_tags(connection, tags)
         return sum(len(cell.columns) for cell in cells)
 
     def merge(self, other: Store) -> int:
@@ -347,7 +344,7 @@ class Store(Listings):
         """
         if other.name == self.name:
             raise StoreError(f"{self.name} cannot be merged into itself; name two stores.")
-        with other._database.reading() as source, self._database.writing() as target:
+        with other._database.reading() as source, self._writing() as target:
             return merge_stores(source, target)
 
 

@@ -10,18 +10,18 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
-from stereogauge.errors import StoreError
-from stereogauge.model import Dataset, ResultSet
+from stereogauge.errors import StoreError, unknown_name
+from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import Protocol
 from stereogauge.scores.column import VersionedColumn
+from stereogauge.scores.facts import SceneFacts
 from stereogauge.scores.score import CellScores
 from stereogauge.store import schema
-from stereogauge.store.lookalikes import folded
 from stereogauge.store.rows import (
     algorithm_ids,
     cell_of_row,
@@ -36,6 +36,7 @@ from stereogauge.store.rows import (
     scoring_ids,
     upsert,
 )
+from stereogauge.store.selection import all_scenes, named_scenes, tag_book
 from stereogauge.store.sources import scene_text, tags_text
 from stereogauge.tags import TagBook
 from stereogauge.version import VERSION
@@ -115,16 +116,13 @@ def write_protocol(connection: Connection, protocol: Protocol) -> int:
     return scoring
 
 
-def write_facts(
-    connection: Connection, sizes: Mapping[tuple[str, str], float], calibrated: Mapping[tuple[str, str], bool]
-) -> None:
-    """Keep the size, and whether there is a calibration, by (dataset, scene), of scenes without files."""
-    datasets = dataset_ids(connection, {dataset for dataset, _ in sizes})
+def write_facts(connection: Connection, facts: Mapping[tuple[str, str], SceneFacts]) -> None:
+    """Keep what is known, by (dataset, scene), of scenes without files."""
+    datasets = dataset_ids(connection, {dataset for dataset, _ in facts})
     table = schema.scenes
-    for (dataset, scene), size in sizes.items():
+    for (dataset, scene), one in facts.items():
         known = (table.c.dataset_id == datasets[dataset]) & (table.c.name == scene) & (table.c.sources == "{}")
-        facts = {"size": size, "calibrated": calibrated.get((dataset, scene))}
-        connection.execute(table.update().where(known).values(sources=json.dumps(facts)))
+        connection.execute(table.update().where(known).values(sources=json.dumps({"facts": one.to_values()})))
 
 
 def write_dataset(connection: Connection, dataset: Dataset, contents: dict[str, str]) -> None:
@@ -133,13 +131,16 @@ def write_dataset(connection: Connection, dataset: Dataset, contents: dict[str, 
     row = {"name": dataset.name, "version": dataset.version, "root": root}
     upsert(connection, schema.datasets, ("name",), [row])
     number = dataset_ids(connection, [dataset.name])[dataset.name]
+    table = schema.scenes
+    query = sql.select(table.c.name, table.c.content, table.c.sources).where(table.c.dataset_id == number)
+    before = {name: (content, json.loads(text)) for name, content, text in connection.execute(query)}
     rows = [
         {
             "dataset_id": number,
             "name": scene.id,
             "position": place,
             "content": contents.get(scene.id, ""),
-            "sources": scene_text(scene),
+            "sources": scene_text(scene, _facts(scene, contents.get(scene.id, ""), before.get(scene.id))),
             "tags": tags_text(scene.tags),
         }
         for place, scene in enumerate(dataset)
@@ -147,18 +148,33 @@ def write_dataset(connection: Connection, dataset: Dataset, contents: dict[str, 
     upsert(connection, schema.scenes, ("dataset_id", "name"), rows)
 
 
+def _facts(scene: Scene, content: str, before: tuple[str, dict[str, Any]] | None) -> dict[str, Any]:
+    """What is known of a scene; its ground truth is read again only where its content has changed."""
+    if before is not None and content in ("", before[0]) and "facts" in before[1]:
+        return dict(before[1]["facts"])
+    if not content:
+        return {}
+    found = SceneFacts.of_scene(scene).to_values()
+    scene.release()
+    return found
+
+
 def write_algorithms(connection: Connection, results: Iterable[ResultSet]) -> None:
     """Keep what is known of algorithms; what a result set does not say stays as it is."""
     sets = list(results)
     for result in sets:
-        check_texts(result.name, result.name, result.description, result.link, result.colour)
+        check_texts(result.name, result.name, result.description, result.link, result.colour, *result.about.values())
     numbers = algorithm_ids(connection, [result.name for result in sets])
     for result in sets:
         said = {key: text for key in ("description", "link", "colour") if (text := getattr(result, key))}
         said |= {"tags": tags_text(result.tags)} if result.tags else {}
+        table = schema.algorithms
+        this = table.c.id == numbers[result.name]
+        if result.about:
+            known = json.loads(connection.execute(sql.select(table.c.metadata).where(this)).scalar_one())
+            said["metadata"] = json.dumps({**known, **result.about})
         if said:
-            table = schema.algorithms
-            connection.execute(table.update().where(table.c.id == numbers[result.name]).values(**said))
+            connection.execute(table.update().where(this).values(**said))
 
 
 def write_tags(connection: Connection, book: TagBook) -> None:
@@ -181,29 +197,28 @@ def check_texts(algorithm: str, *texts: str | None) -> None:
         raise StoreError(f"A text about the algorithm {algorithm!r} holds a NUL character; remove it.")
 
 
-class Numbers(NamedTuple):
-    """Ids of scenes, by dataset and name, and of algorithms, as they hold within one transaction."""
+def _numbers(
+    connection: Connection, records: Sequence[CellScores | MapRecord | Failure]
+) -> tuple[dict[tuple[str, str], int], dict[str, int]]:
+    """Ids of the scenes, by dataset and name, and of the algorithms of these records, created where they are new."""
+    algorithms = algorithm_ids(connection, [record.algorithm for record in records])
+    by_dataset: dict[str, list[str]] = {}
+    for record in records:
+        by_dataset.setdefault(record.dataset, []).append(record.scene)
+    datasets = dataset_ids(connection, by_dataset)
+    scenes = {
+        (dataset, scene): number
+        for dataset, some in by_dataset.items()
+        for scene, number in scene_ids(connection, datasets[dataset], some).items()
+    }
+    return scenes, algorithms
 
-    scenes: dict[tuple[str, str], int]
-    algorithms: dict[str, int]
 
-    @classmethod
-    def of(cls, connection: Connection, records: Sequence[CellScores | MapRecord | Failure]) -> Numbers:
-        """The ids that these records need, created where they are new."""
-        algorithms = algorithm_ids(connection, [record.algorithm for record in records])
-        return cls(_scene_numbers(connection, records), algorithms)
-
-    def cover(self, records: Iterable[MapRecord]) -> bool:
-        """Whether these ids are all that the records need."""
-        return all((one.dataset, one.scene) in self.scenes and one.algorithm in self.algorithms for one in records)
-
-
-def write_maps(connection: Connection, records: Sequence[MapRecord], known: Numbers | None = None) -> None:
-    """Keep where maps came from; `known` are ids that were looked up in the same transaction."""
+def write_maps(connection: Connection, records: Sequence[MapRecord]) -> None:
+    """Keep where maps came from."""
     if not records:
         return
-    numbers = known if known is not None and known.cover(records) else Numbers.of(connection, records)
-    scenes, algorithms = numbers
+    scenes, algorithms = _numbers(connection, records)
     rows = [
         {
             "scene_id": scenes[record.dataset, record.scene],
@@ -221,14 +236,13 @@ def write_maps(connection: Connection, records: Sequence[MapRecord], known: Numb
 
 def write_cells(
     connection: Connection, cells: Sequence[CellScores], run: int, written: Sequence[float] | None = None
-) -> Numbers | None:
+) -> None:
     """Write cells in place of older scores of the same columns and of all scores from other inputs; their failures are
-    deleted. Returns the ids of their scenes and algorithms.
+    deleted.
     """
     if not cells:
-        return None
-    numbers = Numbers.of(connection, cells)
-    keys = _keys(connection, cells, numbers)
+        return
+    keys = _keys(connection, cells)
     _delete_outdated(connection, cells, keys)
     sets = column_set_ids(connection, [cell.columns for cell in cells])
     now = time.time()
@@ -244,7 +258,6 @@ def write_cells(
     ]
     connection.execute(schema.scores.insert(), rows)
     _delete_failures(connection, keys)
-    return numbers
 
 
 def write_failures(connection: Connection, failures: Sequence[Failure], run: int) -> None:
@@ -259,13 +272,18 @@ def write_failures(connection: Connection, failures: Sequence[Failure], run: int
             "run_id": run,
             "at": failure.at or time.time(),
         }
-        for key, failure in zip(_keys(connection, failures, Numbers.of(connection, failures)), failures, strict=True)
+        for key, failure in zip(_keys(connection, failures), failures, strict=True)
     ]
     upsert(connection, schema.failures, KEY, rows)
 
 
 class NameTaken(StoreError):  # noqa: N818 - what was found, not whose mistake it is
-    """Another algorithm has the name, or one that looks like it."""
+    """Another algorithm has the name."""
+
+
+def name_key(name: str) -> str:
+    """What two names of algorithms on one leaderboard must differ in: not only in case or spaces."""
+    return " ".join(name.lower().split())
 
 
 def publish_algorithm(
@@ -279,12 +297,11 @@ def publish_algorithm(
 ) -> None:
     """Make a submission's algorithm, in place of one that an earlier submission of the same owner made.
 
-    `replaces` are the ids of these earlier submissions. Any other algorithm of this name, or of one that looks like it,
-    raises `NameTaken`.
+    `replaces` are the ids of these earlier submissions. Any other algorithm of this name raises `NameTaken`.
     """
     table = schema.algorithms
     for number, other, text in connection.execute(sql.select(table.c.id, table.c.name, table.c.metadata)).all():
-        if folded(other) != folded(name):
+        if name_key(other) != name_key(name):
             continue
         if json.loads(text).get(SUBMISSION) not in {submission, *replaces}:
             raise NameTaken(f"There is an algorithm called {other!r} already; choose another name.")
@@ -315,31 +332,46 @@ def delete_algorithm(connection: Connection, number: int) -> None:
     connection.execute(schema.algorithms.delete().where(schema.algorithms.c.id == number))
     for some in chunks({text for row in sources for text in row if text}):
         connection.execute(schema.files.delete().where(schema.files.c.source.in_(some)))
+    _delete_unused_sets(connection)
+
+
+def _delete_unused_sets(connection: Connection) -> None:
     used = sql.select(schema.scores.c.column_set_id)
     connection.execute(schema.column_sets.delete().where(schema.column_sets.c.id.not_in(used)))
 
 
-def _keys(
-    connection: Connection, cells: Sequence[CellScores | Failure], numbers: Numbers
-) -> list[tuple[int, int, int]]:
+def delete_scenes(connection: Connection, names: Sequence[str]) -> None:
+    """Remove scenes, `SCENE` or `DATASET/SCENE`, with everything that belongs to them."""
+    chosen = named_scenes(all_scenes(connection), names, tag_book(connection))
+    connection.execute(schema.scenes.delete().where(schema.scenes.c.id.in_(list(chosen))))
+    _delete_unused_sets(connection)
+
+
+def delete_columns(connection: Connection, names: Sequence[str]) -> None:
+    """Remove the scores of columns, `METRIC:REGION`, or of all columns of a metric."""
+    sets = known_column_sets(connection)
+    known = {
+        text for columns in sets.values() for one in columns for text in (one.metric, f"{one.metric}:{one.region}")
+    }
+    for name in names:
+        if name not in known:
+            raise unknown_name("column of this store", name, known)
+    wanted, table = set(names), schema.scores
+    for number, column_set in connection.execute(sql.select(table.c.id, table.c.column_set_id)).all():
+        columns = sets[column_set]
+        kept = [k for k, one in enumerate(columns) if not {one.metric, f"{one.metric}:{one.region}"} & wanted]
+        if not kept:
+            connection.execute(table.delete().where(table.c.id == number))
+        elif len(kept) < len(columns):
+            _cut(connection, number, columns, kept)
+    _delete_unused_sets(connection)
+
+
+def _keys(connection: Connection, cells: Sequence[CellScores | Failure]) -> list[tuple[int, int, int]]:
     """Scoring, scene and algorithm of each cell by id."""
     scorings = scoring_ids(connection, [cell.protocol for cell in cells])
-    scenes, algorithms = numbers
+    scenes, algorithms = _numbers(connection, cells)
     return [(scorings[cell.protocol], scenes[cell.dataset, cell.scene], algorithms[cell.algorithm]) for cell in cells]
-
-
-def _scene_numbers(
-    connection: Connection, records: Iterable[CellScores | MapRecord | Failure]
-) -> dict[tuple[str, str], int]:
-    by_dataset: dict[str, list[str]] = {}
-    for record in records:
-        by_dataset.setdefault(record.dataset, []).append(record.scene)
-    datasets = dataset_ids(connection, by_dataset)
-    return {
-        (dataset, scene): number
-        for dataset, some in by_dataset.items()
-        for scene, number in scene_ids(connection, datasets[dataset], some).items()
-    }
 
 
 def _rows_near(table: sql.Table, keys: Sequence[tuple[int, int, int]]) -> Any:

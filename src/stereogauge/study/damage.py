@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
@@ -20,7 +20,7 @@ from stereogauge.kernels.edges import fill_rows
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.model import DisparityMap, Mask, Scene
 from stereogauge.protocol import Protocol, load_protocol
-from stereogauge.registry import collect
+from stereogauge.registry import Registry
 
 
 def disc(radius: float) -> NDArray[np.uint8]:
@@ -43,15 +43,17 @@ class GroundTruth:
 
     `disparity` has no gaps (rows filled by the smaller neighbour). `planes` and `fine` number planar surfaces and thin
     structures from 1, 0 = none; `jumps` are depth discontinuities. `reach` (px) is the width of the bands in which
-    edges are assessed, `step` (px) the smallest jump that counts as an edge.
+    edges are assessed, `step` (px) the smallest jump that counts as an edge. Damages keep to their zones unless
+    `confined` is false.
     """
 
     disparity: DisparityMap
-    planes: NDArray[np.int16]
+    planes: NDArray[np.int32]
     fine: NDArray[np.int32]
     jumps: Mask
     reach: float
     step: float
+    confined: bool = True
 
     @functools.cached_property
     def limits(self) -> tuple[float, float]:
@@ -70,12 +72,16 @@ class GroundTruth:
 
     @functools.cached_property
     def edge_zone(self) -> Mask:
-        """Within reach of a depth discontinuity, away from thin structures."""
+        """Within reach of a depth discontinuity, away from thin structures; all pixels where nothing is confined."""
+        if not self.confined:
+            return self.everywhere
         return grown(self.jumps, self.reach) & ~grown(self.fine > 0, 2.0 * self.reach)
 
     @functools.cached_property
     def plane_zone(self) -> Mask:
-        """The inner parts of planes: out of reach of edges and thin structures."""
+        """Planes out of reach of edges and thin structures; all pixels where nothing is confined."""
+        if not self.confined:
+            return self.everywhere
         return (self.planes > 0) & ~grown(self.jumps, self.reach + 2.0) & ~self.around_fine
 
     @functools.cached_property
@@ -90,14 +96,10 @@ def ground_truth_of(scene: Scene, protocol: Protocol | str | None = None) -> Gro
     chosen = load_protocol(protocol)
     sets = SceneRegions(scene, chosen).geometry
     scaled = chosen.geometry.at(scene.resolution)
-    planes = np.zeros(scene.shape, np.int16)
-    planes.ravel()[sets.planar] = sets.planar_label
-    fine = np.zeros(scene.shape, np.int32)
-    fine.ravel()[sets.fine] = sets.fine_label
     return GroundTruth(
         disparity=fill_rows(scene.gt),
-        planes=planes,
-        fine=fine,
+        planes=sets.label_image(sets.planar, sets.planar_label),
+        fine=sets.label_image(sets.fine, sets.fine_label),
         jumps=sets.mask(sets.discontinuity),
         reach=float(scaled.band_length),
         step=2.0 * scaled.discontinuity_gradient,
@@ -113,6 +115,9 @@ BLUR: Mapping[str, Any] = {
     "limit": 10.0,
     "per_reach": True,
 }
+
+everywhere: Callable[[GroundTruth], Mask] = attrgetter("everywhere")
+"""The zone of a damage that may touch any pixel."""
 
 
 @dataclass(frozen=True)
@@ -160,10 +165,20 @@ def damage(identifier: str, name: str, **declaration: Any) -> Callable[[DamageFu
     return lambda function: Damage(identifier, name, compute=function, **declaration)
 
 
+def unconfined(kind: Damage, identifier: str, name: str, text: str) -> Damage:
+    """The damage `kind` without its zone, as another one: real matchers do not keep to zones."""
+
+    def compute(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
+        return kind.compute(replace(truth, confined=False), strength, random)
+
+    compute.__doc__ = text
+    return replace(kind, id=identifier, name=name, compute=compute, zone=everywhere, metric="")
+
+
 @functools.cache
 def damages() -> Mapping[str, Damage]:
     """Every damage by id: ours, then those of installed packages."""
-    return collect("damage", Damage, "stereogauge.study", ENTRY_POINTS)
+    return Registry("damage", Damage, "stereogauge.study", ENTRY_POINTS)
 
 
 def damage_called(name: str) -> Damage:
@@ -172,7 +187,3 @@ def damage_called(name: str) -> Damage:
     if name not in known:
         raise unknown_name("damage", name, known)
     return known[name]
-
-
-everywhere: Callable[[GroundTruth], Mask] = attrgetter("everywhere")
-"""The zone of a damage that may touch any pixel."""

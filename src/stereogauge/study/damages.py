@@ -1,7 +1,9 @@
 """The damages. The first may occur anywhere: noise, blur, quantisation, gaps, streaks, blobs, guesses.
 
 The others belong to one kind of geometry each (edges, planes, thin structures), and each is what one geometry metric is
-named after. Each changes only its zone, so that the response of a metric is a response to this damage alone.
+named after. Each changes only its zone, so that the response of a metric is a response to this damage alone. The last
+are the same without zones (`fatten`, `thin`, `noise`, `offset`, `facets`, beside `blur`): they show what else moves a
+metric.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.model import DisparityMap, Mask
-from stereogauge.study.damage import BLUR, GroundTruth, damage, disc, everywhere
+from stereogauge.study.damage import BLUR, GroundTruth, damage, disc, everywhere, unconfined
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
 SMALL_MAGNITUDE = 2.0  # px: beyond the usual threshold of 1, and barely visible
@@ -265,3 +267,24 @@ def fatten_fine(truth: GroundTruth, strength: float, random: np.random.Generator
     structures = np.where(truth.fine > 0, truth.disparity, np.float32(-1e9))
     larger = _partly(truth, strength, random, lambda radius: cv2.dilate(structures, disc(radius)))
     return np.where((larger > truth.disparity) & truth.around_fine, larger, truth.disparity)
+
+
+@_edges("thin-fine", "thinned thin structures", metric="f-thin", zone=lambda truth: truth.fine > 0, limit=1.0)
+def thin_fine(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
+    """Thin structures lose their sides to the background; what is narrower goes."""
+    import cv2
+
+    inside = (truth.fine > 0).astype(np.float32)
+    left = _partly(truth, strength, random, lambda radius: cv2.erode(inside, np.ones((1, 2 * radius + 1), np.uint8)))
+    return np.where((truth.fine > 0) & (left == 0), truth.behind_fine, truth.disparity)
+
+
+fatten = unconfined(fatten_foreground, "fatten", "fattened, everywhere", "All foreground grows, thin structures too.")
+thin = unconfined(thin_foreground, "thin", "thinned, everywhere", "All foreground shrinks, thin structures too.")
+noise = unconfined(bumps, "noise", "noise, everywhere", "All pixels carry independent Gaussian noise.")
+offset = unconfined(
+    plane_offset, "offset", "shifted, everywhere", "Each plane, and what lies on none, moves nearer or farther."
+)
+facets = unconfined(
+    plane_tilt, "facets", "tilted facets, everywhere", "The whole map breaks into tilted square facets."
+)

@@ -7,29 +7,12 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from stereogauge.figures.chart import (
-    COLUMN,
-    PAGE,
-    ROW,
-    Chart,
-    Row,
-    Spec,
-    heading,
-    heat_map,
-    hover,
-    layer,
-    layered,
-    names,
-    panel_width,
-    panels,
-    quantity,
-    quoted,
-    rows_where,
-    scaled,
-)
+from stereogauge.figures import chart as vl
+from stereogauge.figures.chart import Chart, Row, Spec
 from stereogauge.figures.palette import FAINT, OKABE_ITO
 from stereogauge.metrics.registry import parse_column
 from stereogauge.study.damage import damage_called
+from stereogauge.study.images import IMAGE_DAMAGES
 from stereogauge.study.run import Sensitivity, Study
 
 COLUMNS = 3
@@ -52,7 +35,7 @@ def response_curves_data(study: Study, metrics: Sequence[str] | None = None) -> 
     views: list[Spec] = []
     chosen = study.metrics if metrics is None else metrics
     across = min(COLUMNS, len(chosen))
-    width = COLUMN if across == 1 else panel_width(across)
+    width = vl.COLUMN if across == 1 else vl.panel_width(across)
     for metric in chosen:
         own = _curve_rows(study, metric)
         rows += own
@@ -62,23 +45,25 @@ def response_curves_data(study: Study, metrics: Sequence[str] | None = None) -> 
         f"Scene {study.scene}, protocol {study.protocol}. Strength relative to the largest step of each damage; "
         f"up to {COLOURED} damages that move a metric most are coloured, the others grey."
     )
-    view = panels(views, across)
+    view = vl.panels(views, across)
     if len(views) > 1:
         view["resolve"] = {"scale": {"color": "independent"}, "legend": {"color": "independent"}}
-    return Chart("Response of metrics to controlled damage", caption, tuple(rows), view)
+    title = "Response of a matcher to damaged images" if study.of_images else "Response of metrics to controlled damage"
+    return Chart(title, caption, tuple(rows), view)
 
 
 def _curve_rows(study: Study, metric: str) -> list[Row]:
     curves = {damage: curve for damage in study.damages if (curve := study.curve(metric, damage))}
+    declared = {name: IMAGE_DAMAGES[name] if study.of_images else damage_called(name) for name in curves}
     reach = {damage: _reach([value for _, value in curve]) for damage, curve in curves.items()}
     ordered = sorted(reach, key=lambda damage: -reach[damage])
     limit = FAINTEST * max(reach.values(), default=0.0)
     return [
         {
             "metric": metric,
-            "damage": damage_called(damage).name,
+            "damage": declared[damage].name,
             "strength": strength,
-            "unit": damage_called(damage).unit,
+            "unit": declared[damage].unit,
             "relative": strength / curves[damage][-1][0],
             "value": value,
             "rank": rank,
@@ -98,18 +83,18 @@ def _reach(values: Sequence[float]) -> float:
 def _response_panel(metric: str, label: str, rows: Sequence[Row], width: float) -> Spec:
     coloured = dict.fromkeys(row["damage"] for row in rows if row["coloured"])
     place = {
-        "x": quantity("relative", "relative strength"),
-        "y": quantity("value"),
-        "tooltip": hover("damage", ("strength", "strength", ".4g"), "unit", ("value", label, ".4g")),
+        "x": vl.quantity("relative", "relative strength"),
+        "y": vl.quantity("value"),
+        "tooltip": vl.hover("damage", ("strength", "strength", ".4g"), "unit", ("value", label, ".4g")),
     }
-    shades = scaled("damage", dict(zip(coloured, OKABE_ITO, strict=False)), width)
-    own = f"datum.metric === {quoted(metric)}"
-    faint = layer("line", {**place, "detail": {"field": "damage"}}, color=FAINT, strokeWidth=0.9)
-    strong = layer("line", {**place, "color": shades}, point={"size": 12})
-    drawn = [rows_where(strong, f"{own} && datum.coloured")]
-    if not all(row["coloured"] for row in rows):
-        drawn.insert(0, rows_where(faint, f"{own} && !datum.coloured"))
-    return layered(*drawn, width=width, height=125, title=heading(label))
+    shades = vl.scaled("damage", dict(zip(coloured, OKABE_ITO, strict=False)), width)
+    own = f"datum.metric === {vl.quoted(metric)}"
+    faint = vl.layer("line", {**place, "detail": {"field": "damage"}}, color=FAINT, strokeWidth=0.9)
+    strong = vl.layer("line", {**place, "color": shades}, point={"size": 12})
+    drawn = [vl.rows_where(faint, f"{own} && !datum.coloured")] if not all(row["coloured"] for row in rows) else []
+    if coloured:  # a legend without an entry has no size
+        drawn.append(vl.rows_where(strong, f"{own} && datum.coloured"))
+    return vl.layered(*drawn, width=width, height=125, title=vl.heading(label))
 
 
 def sensitivity_data(found: Sensitivity, *, selective: bool = True, scene: str = "") -> Chart:
@@ -130,9 +115,9 @@ def sensitivity_data(found: Sensitivity, *, selective: bool = True, scene: str =
         for column, damage in enumerate(damages)
     )
     columns = [damage.name for damage in damages]
-    frame = layer(
+    frame = vl.layer(
         "rect",
-        {"x": names("column", columns), "y": names("row", found.metrics)},
+        {"x": vl.names("column", columns), "y": vl.names("row", found.metrics)},
         fill=None,
         stroke="#D55E00",
         strokeWidth=1.8,
@@ -143,15 +128,15 @@ def sensitivity_data(found: Sensitivity, *, selective: bool = True, scene: str =
         if selective
         else "Each metric in units of its largest response; every damage at its reference strength."
     )
-    view = heat_map(
+    view = vl.heat_map(
         columns,
         found.metrics,
         "relative response",
         {"scheme": "cividis", "domain": [0, 1]},
         number=".2f",
         dark="datum.value < 0.5",
-        cell=(min(31.0, (PAGE - 200) / max(1, len(columns))), 22),
-        marks=[rows_where(frame, "datum.marked")],
+        cell=(min(31.0, (vl.PAGE - 200) / max(1, len(columns))), 22),
+        marks=[vl.rows_where(frame, "datum.marked")],
     )
     return Chart(
         "Which metric reacts to which damage" if selective else "What every metric sees",
@@ -186,30 +171,34 @@ def robustness_data(table: pd.DataFrame, *, threshold: float, pixels: str = "all
     across = min(COLUMNS, len(conditions))
     views = [
         _robustness_panel(
-            condition, algorithms, COLUMN if across == 1 else panel_width(across), first=not place % across
+            condition, algorithms, vl.COLUMN if across == 1 else vl.panel_width(across), first=not place % across
         )
         for place, condition in enumerate(conditions)
     ]
     caption = f"Changed: disparities that differ by more than {threshold:g} px. Pixels: {pixels}. 0 is full robustness."
     title = "Change of the maps when only lighting or time changes"
-    return Chart(title, caption, rows, panels(views, across), "share")
+    return Chart(title, caption, rows, vl.panels(views, across), "share")
 
 
 def _robustness_panel(condition: str, algorithms: Sequence[str], width: float, *, first: bool) -> Spec:
     """The bars of one condition with their values; a dash where there is none."""
     place = {
-        "y": names("algorithm", algorithms, axis={} if first else {"labels": False, "ticks": False}),
-        "yOffset": names("share", list(SERIES.values())),
+        "y": vl.names("algorithm", algorithms, axis={} if first else {"labels": False, "ticks": False}),
+        "yOffset": vl.names("share", list(SERIES.values())),
     }
     colours = {share: OKABE_ITO[index] for index, share in enumerate(SERIES.values())}
-    bars: Spec = {**place, "x": quantity("value", "%"), "color": scaled("share", colours, PAGE)}
-    bars["tooltip"] = hover("algorithm", "share", ("value", "%", ".3g"))
-    text = layer("text", {**place, "x": quantity("end"), "text": {"field": "text"}}, align="left", dx=3, fontSize=8)
-    own = f"datum.condition === {quoted(condition)}"
-    labelled = rows_where(text, own)
+    bars: Spec = {**place, "x": vl.quantity("value", "%"), "color": vl.scaled("share", colours, vl.PAGE)}
+    bars["tooltip"] = vl.hover("algorithm", "share", ("value", "%", ".3g"))
+    text = vl.layer(
+        "text", {**place, "x": vl.quantity("end"), "text": {"field": "text"}}, align="left", dx=3, fontSize=8
+    )
+    own = f"datum.condition === {vl.quoted(condition)}"
+    labelled = vl.rows_where(text, own)
     labelled["transform"] += [
         {"calculate": "isValid(datum.value) ? format(datum.value, '.3~g') : '–'", "as": "text"},
         {"calculate": "isValid(datum.value) ? datum.value : 0", "as": "end"},
     ]
-    height = 2.2 * ROW * len(algorithms)
-    return layered(rows_where(layer("bar", bars), own), labelled, width=width, height=height, title=heading(condition))
+    height = 2.2 * vl.ROW * len(algorithms)
+    return vl.layered(
+        vl.rows_where(vl.layer("bar", bars), own), labelled, width=width, height=height, title=vl.heading(condition)
+    )

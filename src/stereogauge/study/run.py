@@ -25,7 +25,7 @@ from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.registry import parse_metric
 from stereogauge.model import DisparityMap, Scene
 from stereogauge.protocol import Protocol, load_protocol
-from stereogauge.scores.column import columns_of
+from stereogauge.scores.column import Column, columns_of
 from stereogauge.study.damage import damage_called, damages, ground_truth_of
 from stereogauge.text import json_value
 
@@ -67,10 +67,22 @@ def worsening(metric: str, value: float, truth: float) -> float:
 
 
 class Study:
-    """The responses of some metrics on one scene; `idle` are damages that apply to no pixel of it."""
+    """The responses of some metrics on one scene; `idle` are damages that apply to no pixel of it.
 
-    def __init__(self, scene: str, responses: Iterable[Response], protocol: str, idle: Sequence[str] = ()) -> None:
+    A study `of_images` damages the input of a matcher instead of a map: see `stereogauge.study.images`.
+    """
+
+    def __init__(
+        self,
+        scene: str,
+        responses: Iterable[Response],
+        protocol: str,
+        idle: Sequence[str] = (),
+        *,
+        of_images: bool = False,
+    ) -> None:
         self.scene = scene
+        self.of_images = of_images
         self.responses = tuple(responses)
         self.protocol = protocol
         self.idle = tuple(idle)
@@ -145,15 +157,27 @@ def run_study(
         return [score.value for score in evaluate_cell(disparity, scene_regions, wanted, algorithm=name)]
 
     truth = measured(ground_truth.disparity, "truth")
-    responses: list[Response] = []
-    for done, (kind, strength) in enumerate(work, start=1):
-        values = measured(kind.apply(ground_truth, strength, seed), kind.id)
-        for column, value, perfect in zip(wanted, values, truth, strict=True):
-            worse = worsening(column.metric, value, perfect)
-            responses.append(Response(kind.id, strength, column.metric, column.region, value, perfect, worse))
+    values = (measured(kind.apply(ground_truth, strength, seed), kind.id) for kind, strength in work)
+    steps = [(kind.id, strength) for kind, strength in work]
+    return Study(scene.id, responses_of(steps, wanted, values, truth, progress), chosen.scoring_hash, idle)
+
+
+def responses_of(
+    steps: Sequence[tuple[str, float]],
+    columns: Sequence[Column],
+    measured: Iterable[Sequence[float]],
+    undamaged: Sequence[float],
+    progress: Progress | None,
+) -> list[Response]:
+    """The responses of every step (damage and strength), whose values are `measured` one step after the other."""
+    responses = []
+    for done, ((damage, strength), values) in enumerate(zip(steps, measured, strict=True), start=1):
+        for (metric, region), value, truth in zip(columns, values, undamaged, strict=True):
+            worse = worsening(metric, value, truth)
+            responses.append(Response(damage, strength, metric, region, value, truth, worse))
         if progress is not None:
-            progress(done, len(work))
-    return Study(scene.id, responses, chosen.scoring_hash, idle)
+            progress(done, len(steps))
+    return responses
 
 
 Matrix = NDArray[np.float64]

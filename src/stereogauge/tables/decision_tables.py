@@ -12,8 +12,9 @@ from stereogauge.decision.explain import Explanation
 from stereogauge.decision.fulfilment import Fulfilment
 from stereogauge.decision.gate import Check, Gate
 from stereogauge.decision.words import with_unit
-from stereogauge.tables.markup import html_table
+from stereogauge.tables.formats import html_table
 from stereogauge.tables.table import Cell, Table, number, rank_cell, share, table, words
+from stereogauge.text import counted, percent
 
 
 def answer_tables(answer: Answer) -> tuple[Table, ...]:
@@ -50,22 +51,29 @@ def places_table(answer: Answer) -> Table:
     """Places with how sure they are under other weights and on other scenes."""
     several = len(answer.scenes) > 1
     header = ["algorithm", "rank", "weighted score", "first under other weights"]
-    header += ["rank over other scenes", "p against the first"] if several else []
+    header += ["rank when scenes are redrawn (95 %)", "p against the first"] if several else []
     rows = [_place(place, first=place.algorithm == answer.leader, several=several) for place in answer.places]
     notes = [
         "Lower scores are better. First under other weights: share of small random changes of the weights in which an "
         "algorithm is first."
     ]
     if several:
+        scenes = counted(answer.selection.independent_scenes, "independent scene")
         notes.append(
-            "Rank over other scenes: bounds of 95 % of the draws of as many scenes. p: Wilcoxon's signed-rank test "
-            f"over {len(answer.scenes)} scenes."
+            "Rank when scenes are redrawn: its bounds in 95 % of the draws. p: one-sided sign-flip test over "
+            f"{scenes} that an algorithm is not better than the first by more than "
+            f"{percent(answer.options['tolerance'])}."
         )
     return table("answer", f"Places: {answer.purpose}", [*header, "coverage"], rows, notes)
 
 
 def _place(place: Place, *, first: bool, several: bool) -> list[Cell]:
-    cells = [words(place.algorithm), rank_cell(place.rank), number(place.score), share(place.first)]
+    cells = [
+        words(place.algorithm),
+        rank_cell(place.rank),
+        number(place.score),
+        Cell(place.first, percent(place.first)),
+    ]
     if several:
         cells.append(words(f"{place.rank_low} – {place.rank_high}"))
         cells.append(words("") if first else number(place.p_value, 2))
@@ -111,6 +119,7 @@ def explanation_tables(found: Explanation) -> tuple[Table, ...]:
         for r in sorted(found.terms, key=lambda reason: -abs(reason.amount))
     ]
     notes = [f"Negative amounts speak for {found.first}, positive ones for {found.second}; they sum to the difference."]
+    notes.append("Scores are means over scenes and regions with missing pixels charged; `table` has them as measured.")
     if any(math.isnan(r.first) or math.isnan(r.second) for r in found.terms):
         notes.append("–: no mean over the scenes, because coverage is too low on one; it takes the last place there.")
     title = f"Why {found.first} and {found.second} differ by {found.difference:+.4f}"

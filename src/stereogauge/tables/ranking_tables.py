@@ -12,6 +12,7 @@ from stereogauge.ranking.model import Ranking
 from stereogauge.ranking.profile import property_of
 from stereogauge.scores.selection import in_words
 from stereogauge.tables.table import MARK, Cell, Heading, Table, count, number, rank_cell, share, table, words
+from stereogauge.text import counted, shortened
 
 if TYPE_CHECKING:
     from stereogauge.ranking.bootstrap import Bootstrap
@@ -60,17 +61,23 @@ def leaderboard_columns(ranking: Ranking) -> tuple[LeaderboardColumn, ...]:
 
 
 def leaderboard(ranking: Ranking, scores: Table) -> Table:
-    """The scores of each ranked algorithm in order of rank, behind the columns of the leaderboard."""
+    """The scores of each ranked algorithm in order of rank, behind its place and before what else the model found."""
     own = {column.id: column for column in leaderboard_columns(ranking)}
     order = [own[name] for name in ("group", "value") if name in own]
     order += [column for name, column in own.items() if name not in DRAWN]
     rows = {row[0].value: row for row in scores.rows}
     found = [
-        (own["rank"].cell(ranking, place), words(name), *(one.cell(ranking, place) for one in order), *rows[name][1:])
+        (
+            *(own["rank"].cell(ranking, place), words(name)),
+            *(one.cell(ranking, place) for one in order),
+            *rows[name][1:],
+            *(_any(values[place]) for values in ranking.extra.values()),
+        )
         for place, name in enumerate(ranking.algorithms)
     ]
     heads = (Heading("rank"), Heading("algorithm"), *(one.heading(ranking) for one in order))
-    return replace(scores, header=(*heads, *scores.header[1:]), rows=tuple(found))
+    heads_of_facts = (Heading(name) for name in ranking.extra)
+    return replace(scores, header=(*heads, *scores.header[1:], *heads_of_facts), rows=tuple(found))
 
 
 def ranking_table(
@@ -103,7 +110,8 @@ def ranking_table(
             row.append(share(sure.first[own]))
         row += [_any(ranking.extra[name][place]) for name in shown]
         rows.append(row)
-    notes = in_words(ranking.selection.dropped)
+    # The notes of weights are below the table of weights.
+    notes = [*(() if "break_even" in ranking.arrays else ranking.notes), *in_words(ranking.selection.dropped)]
     if test is not None:
         notes.insert(
             0, f"{MARK} not distinguished from the first by Nemenyi's test (α = {test.alpha:g}, {test.blocks} scenes)."
@@ -134,14 +142,8 @@ def weights_table(ranking: Ranking, profile: Profile | None = None) -> Table:
 
 def _any(value: object) -> Cell:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return words(_shortened(str(value)))
+        return Cell(str(value), shortened(str(value).split(", "), MOST_NAMES))
     return Cell(value) if isinstance(value, int) else number(value)
-
-
-def _shortened(words: str) -> str:
-    """A list of names, shortened where it is long."""
-    names = words.split(", ")
-    return words if len(names) <= MOST_NAMES else f"{', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more"
 
 
 def orders_table(found: OrderAgreement, groups: Mapping[str, Ranking] | None = None) -> Table:
@@ -170,7 +172,8 @@ def beats_table(sure: Bootstrap) -> Table:
         ]
         for row, name in enumerate(sure.algorithms)
     ]
-    note = f"Bootstrap over {len(sure.selection.scenes)} scenes, {sure.draws} draws, seed {sure.seed}; ties count half."
+    scenes = counted(sure.selection.independent_scenes, "independent scene")
+    note = f"Bootstrap over {scenes}, {sure.draws} draws, seed {sure.seed}; ties count half."
     return table("beats", "Probability that the row beats the column", ["algorithm", *sure.algorithms], rows, [note])
 
 

@@ -8,20 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.evaluation.error_density import ErrorDensity
 from stereogauge.masks.geometry.objects import KINDS, ObjectKind, SceneObject
 from stereogauge.metrics.run_time import conditions_in_words
+from stereogauge.protocol import Aggregations
 from stereogauge.protocol.parameters import EITHER_UNIT
 from stereogauge.ranking.normalisation import normalised
 from stereogauge.ranking.ranks import column_ranks
 from stereogauge.scores.aggregation import aggregated, column_costs, usable_scores, way
 from stereogauge.scores.column import Column, metric_of
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.scope import Aggregation
+from stereogauge.scores.facts import SceneFacts
+from stereogauge.scores.maxima import usual_maximum
 from stereogauge.scores.score import Score
 from stereogauge.scores.selection import enumerated
 from stereogauge.scores.table import ScoreTable
@@ -40,6 +42,9 @@ from stereogauge.tables.table import (
     words,
 )
 
+if TYPE_CHECKING:
+    from stereogauge.evaluation.error_density import ErrorDensity
+
 Marks = Callable[[ScoreCube, int, Values], Sequence[bool]]
 MOST_COLUMNS = 9
 MOST_LACKING = 3
@@ -57,7 +62,7 @@ class ScoreSummary:
     """
 
     cube: ScoreCube
-    how: Aggregation
+    how: Aggregations
     values: Values
     faint: NDArray[np.bool_]
     costs: Values
@@ -78,10 +83,12 @@ class ScoreSummary:
     def shares(self) -> Values:
         """Each value as a part of what the worst real algorithms reach, 0 best; NaN for values without a rank."""
         shares = np.full_like(self.costs, np.nan)
+        facts = self.cube.facts or (SceneFacts(),)
         for place, column in enumerate(self.cube.columns):
             own = np.where(np.isnan(self.costs[:, [place]]), np.inf, self.costs[:, [place]])
             if np.isfinite(own).any():
-                shares[:, place] = normalised(column.metric, own, "heuristic")[0][:, 0]
+                usual = np.array([np.mean([usual_maximum(column, one) for one in facts])])
+                shares[:, place] = normalised(column.metric, own, "heuristic", usual)[0][:, 0]
         return np.where(np.isnan(self.costs), np.nan, shares)
 
     @property
@@ -92,12 +99,13 @@ class ScoreSummary:
 
 def score_summary(
     cube: ScoreCube,
-    how: Aggregation = "mean",
+    how: Aggregations = "mean",
     scene_weights: Mapping[str, float] | None = None,
     *,
     any_density: bool = False,
 ) -> ScoreSummary:
-    """The scores of a cube over its scenes."""
+    """The scores of a cube over those of its scenes for which an algorithm has an estimate."""
+    cube = cube.measured
     values = aggregated(cube, how, scene_weights)
     found = usable_scores(cube)
     faint = np.asarray((found.sparse | found.small).any(axis=1))
@@ -106,9 +114,17 @@ def score_summary(
     return ScoreSummary(cube, how, values, faint, costs)
 
 
+def scenes_text(cube: ScoreCube) -> str:
+    """On how many scenes a value was measured, of how many: `3 of 6 scenes`, `6 scenes`."""
+    measured, known = len(cube.scenes), cube.requested_scenes
+    if measured == known:
+        return f"{measured} scenes"
+    return f"{measured} of {known} scenes; the others have no score"
+
+
 def score_table(
     cube: ScoreCube,
-    how: Aggregation = "mean",
+    how: Aggregations = "mean",
     scene_weights: Mapping[str, float] | None = None,
     *,
     order: Sequence[str] | None = None,
@@ -122,6 +138,8 @@ def score_table(
     """
     chosen = cube if order is None else cube.select(algorithms=[name for name in order if name in cube.algorithms])
     found = score_summary(chosen, how, scene_weights, any_density=any_density)
+    unseen = [scene for scene in chosen.scenes if scene not in found.cube.scenes]
+    chosen = found.cube
     several = len(chosen.algorithms) > 1
     rows = [[words(name)] for name in chosen.algorithms]
     for place in range(len(chosen.columns)):
@@ -133,7 +151,9 @@ def score_table(
                 found.values[row, place], emphasis[row], found.coverage[row, place], bool(found.faint[row, place])
             )
             cells.append(replace(cell, mark=MARK) if marked[row] else cell)
-    notes = [f"{WAYS[how]} of {len(chosen.scenes)} scenes."] if len(chosen.scenes) > 1 else []
+    usual = how if isinstance(how, str) else "mean"
+    named = f": {enumerated(unseen, MOST_LACKING)}" if unseen else ""
+    notes = [f"{WAYS[usual]} of {scenes_text(chosen)}{named}."] if chosen.requested_scenes > 1 else []
     notes += _lacking(chosen)
     notes += _run_times(chosen)
     if found.faint.any():
@@ -181,7 +201,7 @@ def _lacking(cube: ScoreCube) -> list[str]:
 
 def score_tables(
     cube: ScoreCube,
-    how: Aggregation = "mean",
+    how: Aggregations = "mean",
     scene_weights: Mapping[str, float] | None = None,
     *,
     order: Sequence[str] | None = None,
@@ -221,12 +241,14 @@ def _cell(value: float, emphasis: Emphasis, coverage: float, faint: bool) -> Cel
     return replace(number(value), emphasis=emphasis, coverage=share, note=note, mark=mark, faint=faint)
 
 
-def heading(column: Column, how: Aggregation = "mean", scenes: int = 1, depth_unit: str = EITHER_UNIT) -> Heading:
+def heading(column: Column, how: Aggregations = "mean", scenes: int = 1, depth_unit: str = EITHER_UNIT) -> Heading:
     """A column's head; the unit says where several scenes are aggregated in another way."""
     metric = column.declared.metric
     unit = column.unit(depth_unit)
-    if scenes > 1 and way(column, how) != how:
-        unit = f"{unit}, mean of scenes" if unit else "mean of scenes"
+    usual = how if isinstance(how, str) else "mean"
+    if scenes > 1 and way(column, how) != usual:
+        remark = {"mean": "mean of scenes", "pooled": "pooled", "weighted": "weighted mean"}[way(column, how)]
+        unit = f"{unit}, {remark}" if unit else remark
     return Heading(column.metric, column.label.partition(":")[2], unit, DIRECTIONS[metric.direction])
 
 

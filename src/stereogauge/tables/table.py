@@ -1,4 +1,4 @@
-"""A table of typed cells; `stereogauge.tables.markup`, `html`, `text` and `terminal` write it."""
+"""A table of typed cells; `stereogauge.tables.formats` and `terminal` write it."""
 
 from __future__ import annotations
 

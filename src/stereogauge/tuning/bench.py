@@ -21,8 +21,11 @@ from stereogauge.matching.declaration import Matcher, Value
 from stereogauge.matching.run import as_matcher, match
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
+from stereogauge.scores.charges import charged
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import Values
+from stereogauge.scores.facts import SceneFacts
+from stereogauge.scores.table import ScoreTable
 from stereogauge.tuning.objectives import Scores, score_matrix
 from stereogauge.tuning.space import Parameters, SearchSpace
 
@@ -97,7 +100,8 @@ def _scores(task: SceneTask) -> tuple[float, ...]:
         right_estimate=result.right_disparity,
         extras={"seconds": result.seconds, "cpu_seconds": result.cpu_seconds},
     )
-    return tuple(score.value for score in scores)
+    facts = {(scene.dataset, scene.id): SceneFacts.of_scene(scene)}
+    return tuple(charged(ScoreTable(scores, prepared.protocol, facts).cube).values.ravel().tolist())
 
 
 MARGIN = 5.0

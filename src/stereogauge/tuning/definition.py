@@ -7,33 +7,42 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import optuna
 
+from stereogauge.datasets.declaration import search_range
+from stereogauge.datasets.places import independent_units
 from stereogauge.errors import StereogaugeError, StoreError
 from stereogauge.evaluation.fingerprints import ContentHashes, scene_contents
-from stereogauge.evaluation.matchers import search_range
 from stereogauge.matching.declaration import Matcher
 from stereogauge.matching.run import as_matcher, without_parameters
 from stereogauge.model import Dataset, Scene
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.scores.column import Column
+from stereogauge.scores.cube import Values
+from stereogauge.scores.facts import SceneFacts
+from stereogauge.scores.maxima import usual_maximum
 from stereogauge.tuning.bench import PreparedScene
-from stereogauge.tuning.objectives import Objective, objective_columns, parse_objective, profile_objective
-from stereogauge.tuning.sampling import sampler_name
+from stereogauge.tuning.objectives import (
+    Objective,
+    ObjectiveFunction,
+    objective_columns,
+    parse_objective,
+    profile_objective,
+)
+from stereogauge.tuning.search import sampler_name
 from stereogauge.tuning.space import Parameters, SearchSpace, SpaceSource, declared_space, grid, stated_space, sweep
 
 
 def scene_groups(truths: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-    """Indices of scenes by the hash of their ground truth, in order of appearance.
-
-    Middlebury's PianoL is Piano under other lighting: parameters tuned on one have seen the other.
-    """
+    """Indices of scenes of one place, which share an entry of `Definition.truths`, in order of appearance."""
     groups: dict[str, list[int]] = {}
     for index, truth in enumerate(truths):
         groups.setdefault(truth, []).append(index)
@@ -46,7 +55,7 @@ def scene_folds(groups: Sequence[Sequence[int]], folds: int, seed: int) -> tuple
         return ()
     if len(groups) < folds:
         raise StereogaugeError(
-            f"{folds} folds need at least as many scenes with different ground truth; found {len(groups)}. "
+            f"{folds} folds need at least as many scenes of different places; found {len(groups)}. "
             "Give fewer folds, or 0 for none."
         )
     dealt = np.random.default_rng(seed).permutation(len(groups))
@@ -62,8 +71,9 @@ DEFINITION, BASELINE, HELD_OUT, FORMAT = "stereogauge", "stereogauge:baseline", 
 class Definition:
     """What is searched for, where, and how; `judge` picks one parameter set among those that none dominates.
 
-    `scenes` are all scenes with the hash of their ground truth in `truths`; `folds` the ids held out in each search,
-    and `held_out` those of this study (empty for the search on all scenes). `protocol` is its TOML text.
+    `scenes` are all scenes; `truths` holds for each the hash of the ground truth of the first scene of its place.
+    `folds` are the ids held out in each search, and `held_out` those of this study (empty for the search on all
+    scenes). `protocol` is its TOML text. `maxima` are those of each scene's columns, None where they are not known.
     """
 
     matcher: str
@@ -83,6 +93,12 @@ class Definition:
     time_limit: float | None = None
     folds: tuple[tuple[str, ...], ...] = ()
     held_out: tuple[str, ...] = ()
+    maxima: tuple[tuple[float | None, ...], ...] = ()
+
+    def objective_functions(self, baseline: Values, objectives: Sequence[Objective]) -> tuple[ObjectiveFunction, ...]:
+        """Objectives as functions of scores, with the scores of the default parameters."""
+        known = np.array(self.maxima, np.float64) if self.maxima else None
+        return tuple(ObjectiveFunction(one, self.column_list, baseline, known) for one in objectives)
 
     @property
     def column_list(self) -> tuple[Column, ...]:
@@ -112,14 +128,7 @@ class Definition:
     @classmethod
     def of_text(cls, text: str) -> Definition:
         """The definition that `text` made."""
-        plain = json.loads(text)
-        plain.pop("format")
-        plain["objectives"] = tuple(Objective(**objective) for objective in plain["objectives"])
-        plain["judge"] = None if plain["judge"] is None else Objective(**plain["judge"])
-        for name in ("scenes", "truths", "columns", "ranges", "held_out"):
-            plain[name] = tuple(plain[name])
-        plain["folds"] = tuple(tuple(fold) for fold in plain["folds"])
-        return cls(**plain)
+        return msgspec.json.decode(text, type=cls)  # the key "format" is no field and is skipped
 
 
 def definition_of(study: optuna.Study) -> Definition | None:
@@ -249,14 +258,11 @@ def prepare(
         ranges=ranges,
         time_limit=time_limit,
         folds=tuple(tuple(listed[index].id for index in fold) for fold in held),
+        maxima=tuple(tuple(_maxima(scene, columns)) for scene in listed),
     )
-    callable_matcher = matcher if isinstance(matcher, str | Matcher) else declared
-    return Prepared(_bare(callable_matcher), searched, scenes_ready, definition, trials)
-
-
-def _bare(matcher: str | Matcher) -> str | Matcher:
-    """The matcher without parameters in its text: they are part of the space."""
-    return matcher if isinstance(matcher, Matcher) else without_parameters(matcher)
+    # Parameters in the text of a matcher are part of the space.
+    bare = without_parameters(matcher) if isinstance(matcher, str) else declared
+    return Prepared(bare, searched, scenes_ready, definition, trials)
 
 
 def _objectives(
@@ -280,10 +286,13 @@ def _usable_scenes(scenes: Dataset | Sequence[Scene] | Scene) -> list[Scene]:
 
 
 def _content(scenes: Sequence[Scene]) -> tuple[list[str], list[str]]:
-    """Hashes of each scene's ground truth, and of ground truth and images together."""
+    """For each scene the hash of the first ground truth of its place, and that of its own ground truth and images."""
     hashes = ContentHashes(None)
-    truths = hashes.of([scene.source("gt") for scene in scenes])
-    return _known(truths), _known(scene_contents(scenes, hashes).values())
+    truths = _known(hashes.of([scene.source("gt") for scene in scenes]))
+    names, tags, datasets = zip(*((scene.id, scene.tags, scene.dataset) for scene in scenes), strict=True)
+    units = independent_units(names, truths, tags, datasets)
+    first = {unit: truths[place] for place, unit in reversed(list(enumerate(units.tolist())))}
+    return [first[unit] for unit in units.tolist()], _known(scene_contents(scenes, hashes).values())
 
 
 def _known(answers: Iterable[str | StereogaugeError]) -> list[str]:
@@ -293,6 +302,13 @@ def _known(answers: Iterable[str | StereogaugeError]) -> list[str]:
             raise answer
         found.append(answer)
     return found
+
+
+def _maxima(scene: Scene, columns: Sequence[Column]) -> Iterator[float | None]:
+    facts = SceneFacts.of_scene(scene)
+    for column in columns:
+        known = usual_maximum(column, facts)
+        yield known if math.isfinite(known) else None
 
 
 def default_name(definition: Definition) -> str:

@@ -10,25 +10,10 @@ from typing import Any
 import numpy as np
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.figures.chart import (
-    COLUMN,
-    PAGE,
-    ROW,
-    Chart,
-    Row,
-    Spec,
-    hover,
-    layer,
-    layered,
-    names,
-    panel_width,
-    panels,
-    quantity,
-    quoted,
-    rows_where,
-    scaled,
-)
+from stereogauge.figures import chart as vl
+from stereogauge.figures.chart import Chart, Row, Spec
 from stereogauge.figures.palette import INK, MARKERS, MUTED, OKABE_ITO
+from stereogauge.text import counted
 from stereogauge.tuning.result import Trial, TuningResult
 
 TRIAL, TUNED, DEFAULT = OKABE_ITO[4], OKABE_ITO[1], OKABE_ITO[0]
@@ -52,29 +37,31 @@ def history_data(result: TuningResult, objective: int = 0) -> Chart:
             best = value if best is None else choose(best, value)
         rows.append({"trial": trial.position, "state": STATES[trial.state], "value": value, "best": best})
     baseline = _value(complete[0], objective) if complete[0].position == 0 else None
-    x = quantity("trial", "trial", axis={"tickMinStep": 1})
-    y = quantity("value", searched.axis, scale={"zero": False})
+    x = vl.quantity("trial", "trial", axis={"tickMinStep": 1})
+    y = vl.quantity("value", searched.axis, scale={"zero": False})
     ended = {"ended early": (MUTED, "stroke"), "failed": (INK, MARKERS["x"])}
     found = {state: look for state, look in ended.items() if any(row["state"] == state for row in rows)}
     kinds = {"complete trial": TRIAL, "best so far": TUNED, "default parameters": DEFAULT}
     kinds |= {state: shade for state, (shade, _) in found.items()}
-    told = hover("trial", ("value", searched.axis, ".4g"))
+    tooltip = vl.hover("trial", ("value", searched.axis, ".4g"))
     steps = _named("line", {"x": x, "y": {**y, "field": "best"}}, "best so far", kinds, interpolate="step-after")
-    points = _named("point", {"x": x, "y": y, "tooltip": told}, "complete trial", kinds, size=26)
-    drawn = [rows_where(steps, "isValid(datum.best)"), rows_where(points, "isValid(datum.value)")]
+    points = _named("point", {"x": x, "y": y, "tooltip": tooltip}, "complete trial", kinds, size=26)
+    drawn = [vl.rows_where(steps, "isValid(datum.best)"), vl.rows_where(points, "isValid(datum.value)")]
     if baseline is not None:
-        rule = _named("rule", {"y": quantity("value", searched.axis)}, "default parameters", kinds, strokeDash=[6, 4])
+        rule = _named(
+            "rule", {"y": vl.quantity("value", searched.axis)}, "default parameters", kinds, strokeDash=[6, 4]
+        )
         drawn.append({"data": {"values": [{"value": baseline}]}, **rule})
-    foot = {"x": x, "y": {"value": "height"}, "tooltip": hover("trial", "state")}
+    foot = {"x": x, "y": {"value": "height"}, "tooltip": vl.hover("trial", "state")}
     for state, (_, shape) in found.items():
         look: Spec = {"angle": 90, "filled": False, "strokeWidth": 2} if shape == "stroke" else {}
         mark = _named("point", foot, state, kinds, shape=shape, size=30, **look)
-        drawn.append(rows_where(mark, f"datum.state === '{state}'"))
+        drawn.append(vl.rows_where(mark, f"datum.state === '{state}'"))
     return Chart(
         f"History of {result.definition.matcher_name}: {searched.name}",
         caption(result),
         tuple(rows),
-        layered(*drawn, width=PAGE, height=190),
+        vl.layered(*drawn, width=vl.PAGE, height=190),
         facts={"baseline": baseline},
     )
 
@@ -98,23 +85,24 @@ def slices_data(result: TuningResult, objective: int = 0) -> Chart:
         for trial in complete
     )
     across = min(SIDE_BY_SIDE, len(declared))
-    width = panel_width(across)
+    width = vl.panel_width(across)
     baseline = _value(complete[0], objective) if complete[0].position == 0 else math.nan
-    y_scale = {"zero": False}
+    y_scale = vl.around(row["value"] for row in rows)
+    separate = {"color": "independent", "shape": "independent"}
     views = []
     for place, (name, facts) in enumerate(declared.items()):
         choices = _choices(facts)
         x: Spec = (
-            names("setting", choices, name, axis={"labelAngle": 0})
+            vl.names("setting", choices, name, axis={"labelAngle": 0})
             if choices
-            else quantity("setting", name, scale={"zero": False})
+            else vl.quantity("setting", name, scale={"zero": False})
         )
         if facts.get("logarithmic", False) and not choices:
             x["scale"] = {"type": "log"}
-        y = quantity("value", searched.axis if place % across == 0 else None, scale=y_scale)
-        shade = quantity("trial", scale={"scheme": "cividis"}, legend=None)
-        told = hover("trial", ("setting", name), ("value", searched.axis, ".4g"))
-        points = layer("point", {"x": x, "y": y, "color": shade, "tooltip": told}, size=22)
+        y = vl.quantity("value", searched.axis if place % across == 0 else None, scale=y_scale)
+        shade = vl.quantity("trial", scale={"scheme": "cividis"}, legend=None)
+        tooltip = vl.hover("trial", ("setting", name), ("value", searched.axis, ".4g"))
+        points = vl.layer("point", {"x": x, "y": y, "color": shade, "tooltip": tooltip}, size=22)
         marks = [
             {"kind": "default parameters", "setting": _setting(facts["default"], choices), "value": baseline},
             {
@@ -124,12 +112,11 @@ def slices_data(result: TuningResult, objective: int = 0) -> Chart:
             },
         ]
         settings = _settings({"x": x, "y": y}, marks)
-        settings["encoding"]["color"]["legend"] = None
         if place:
-            settings["encoding"]["shape"]["legend"] = None
-        drawn = [rows_where(points, f"datum.parameter === {quoted(name)}"), settings]
-        views.append({**layered(*drawn, width=width, height=125), "resolve": {"scale": {"color": "independent"}}})
-    view = panels(views, across)
+            settings["encoding"]["color"]["legend"] = settings["encoding"]["shape"]["legend"] = None
+        drawn = [vl.rows_where(points, f"datum.parameter === {vl.quoted(name)}"), settings]
+        views.append({**vl.layered(*drawn, width=width, height=125), "resolve": {"scale": separate}})
+    view = vl.panels(views, across)
     if "concat" in view:
         view["resolve"] = {"scale": {"y": "shared"}}
     title = f"{searched.name} against each parameter of {result.definition.matcher_name}"
@@ -156,15 +143,15 @@ def importance_data(result: TuningResult) -> Chart:
         for goal in objectives
     )
     several = len(objectives) > 1
-    colours = scaled("objective", dict(zip(objectives, OKABE_ITO, strict=False)))
-    place = {"y": names("parameter", order), "yOffset": names("objective", objectives)}
-    axis = quantity("share", "share of the importance", axis={"format": ".0%"})
+    colours = vl.scaled("objective", dict(zip(objectives, OKABE_ITO, strict=False)))
+    place = {"y": vl.names("parameter", order), "yOffset": vl.names("objective", objectives)}
+    axis = vl.quantity("share", "share of the importance", axis={"format": ".0%"})
     bars: Spec = {**place, "x": axis, "color": colours if several else {**colours, "legend": None}}
-    bars["tooltip"] = hover("parameter", "objective", ("share", "share", ".1%"))
-    view = layered(
-        layer("bar", bars),
-        layer("text", {**place, "x": axis, "text": quantity("share", format=".0%")}, align="left", dx=3),
-        height=1.4 * ROW * len(order) * len(objectives) ** 0.5,
+    bars["tooltip"] = vl.hover("parameter", "objective", ("share", "share", ".1%"))
+    view = vl.layered(
+        vl.layer("bar", bars),
+        vl.layer("text", {**place, "x": axis, "text": vl.quantity("share", format=".0%")}, align="left", dx=3),
+        height=1.4 * vl.ROW * len(order) * len(objectives) ** 0.5,
     )
     return Chart(
         f"Importance of the parameters of {result.definition.matcher_name}",
@@ -197,19 +184,21 @@ def trade_off_data(result: TuningResult, x: int = 0, y: int = 1) -> Chart:
     )
     axes = [result.definition.objectives[one].axis for one in (x, y)]
     scale = {"zero": False, "padding": 8}
-    place = {"x": quantity("x", axes[0], scale=scale), "y": quantity("y", axes[1], scale=scale)}
-    told = hover("trial", "parameters", ("x", axes[0], ".4g"), ("y", axes[1], ".4g"))
+    place = {"x": vl.quantity("x", axes[0], scale=scale), "y": vl.quantity("y", axes[1], scale=scale)}
+    tooltip = vl.hover("trial", "parameters", ("x", axes[0], ".4g"), ("y", axes[1], ".4g"))
     kinds = {"dominated trial": MUTED, "front": TRIAL, **SETTING_COLOURS}
     marks = [
         {"kind": "default parameters", "x": _value(baseline, x), "y": _value(baseline, y)},
         {"kind": "recommended", "x": _value(best, x), "y": _value(best, y)},
     ]
-    view = layered(
-        rows_where(_named("point", {**place, "tooltip": told}, "dominated trial", kinds, size=18), "!datum.front"),
-        rows_where(_named("line", place, "front", kinds, strokeWidth=1), "datum.front"),
-        rows_where(_named("point", {**place, "tooltip": told}, "front", kinds, size=40), "datum.front"),
+    view = vl.layered(
+        vl.rows_where(
+            _named("point", {**place, "tooltip": tooltip}, "dominated trial", kinds, size=18), "!datum.front"
+        ),
+        vl.rows_where(_named("line", place, "front", kinds, strokeWidth=1), "datum.front"),
+        vl.rows_where(_named("point", {**place, "tooltip": tooltip}, "front", kinds, size=40), "datum.front"),
         _settings(place, marks, kinds),
-        width=1.4 * COLUMN,
+        width=1.4 * vl.COLUMN,
         height=270,
         zoom="zoom",
     )
@@ -238,15 +227,16 @@ def gains_data(result: TuningResult, goal: int = 0) -> Chart:
         for kind, value in (("default parameters", default), ("tuned", tuned))
     )
     axis = f"{found.goal} [{found.unit}]" if found.unit else found.goal
-    place = {"x": quantity("value", axis, scale={"zero": False}), "y": names("scene", scenes)}
-    told = hover("scene", "kind", ("value", axis, ".4g"))
+    scale = vl.around(value for _, *both in pairs for value in both)
+    place = {"x": vl.quantity("value", axis, scale=scale), "y": vl.names("scene", scenes)}
+    tooltip = vl.hover("scene", "kind", ("value", axis, ".4g"))
     above = [{"scene": "all scenes"}]
-    view = layered(
-        layer("line", {**place, "detail": {"field": "scene"}}, color=MUTED),
-        rows_where(_settings({**place, "tooltip": told}), "isValid(datum.value)"),
-        layer("rule", {"y": {**place["y"], "bandPosition": 0}}, above, color=MUTED, strokeWidth=0.6),
-        width=1.4 * COLUMN,
-        height=1.2 * ROW * len(scenes),
+    view = vl.layered(
+        vl.layer("line", {**place, "detail": {"field": "scene"}}, color=MUTED),
+        vl.rows_where(_settings({**place, "tooltip": tooltip}), "isValid(datum.value)"),
+        vl.layer("rule", {"y": {**place["y"], "bandPosition": 0}}, above, color=MUTED, strokeWidth=0.6),
+        width=1.4 * vl.COLUMN,
+        height=1.2 * vl.ROW * len(scenes),
     )  # fmt: skip
     return Chart(
         f"Default and tuned {result.definition.matcher_name} on {how}: {found.goal}",
@@ -276,7 +266,7 @@ def caption(result: TuningResult) -> str:
     """What the trials were run on."""
     definition = result.definition
     trials = f"{len(result.trials)} trials ({definition.sampler}, seed {definition.seed})"
-    return f"{trials} on {len(definition.scenes)} scenes of {definition.dataset or 'no named dataset'}."
+    return f"{trials} on {counted(len(definition.scenes), 'scene')} of {definition.dataset or 'no named dataset'}."
 
 
 def _complete(result: TuningResult) -> list[Trial]:
@@ -320,15 +310,15 @@ SETTING_SHAPES = {"default parameters": MARKERS["diamond"], "recommended": MARKE
 def _named(kind: str, encoding: Spec, text: str, kinds: dict[str, str], **style: Any) -> Spec:
     """A layer with one entry in the legend."""
     colour = {"datum": text, "type": "nominal", "scale": {"domain": list(kinds), "range": list(kinds.values())}}
-    return layer(kind, {**encoding, "color": {**colour, "title": None}}, **style)
+    return vl.layer(kind, {**encoding, "color": {**colour, "title": None}}, **style)
 
 
 def _settings(place: Spec, marks: Sequence[Row] | None = None, kinds: dict[str, str] | None = None) -> Spec:
     """The default parameters as a diamond and the tuned ones as a star, from the field `kind`."""
     colours = kinds or (SETTING_COLOURS if marks else {"default parameters": DEFAULT, "tuned": TUNED})
     shapes = {kind: SETTING_SHAPES.get(kind, MARKERS["circle"]) for kind in colours}
-    encoding = {**place, "color": scaled("kind", colours), "shape": scaled("kind", shapes)}
-    return layer("point", encoding, marks, size=70)
+    encoding = {**place, "color": vl.scaled("kind", colours), "shape": vl.scaled("kind", shapes)}
+    return vl.layer("point", encoding, marks, size=70)
 
 
 def write_result(result: TuningResult, folder: Path) -> list[Path]:

@@ -1,13 +1,11 @@
 """Objectives of a search: an application's weighted score, or a metric itself, over several scenes.
 
-The weighted score is that of `stereogauge rank --model weighted`: Σₘ wₘ · mean over the columns of m of (cost + best) /
-unit, lower is better. Units are the heuristic ranges of the metrics; a metric without a known range has the default
-parameters' worst cost as its unit, so that no unit depends on what a search happened to try.
+The weighted score is that of `stereogauge rank --model weighted`, lower is better. A metric without a known maximum or
+range has the default parameters' worst cost as its unit, so that no unit depends on what a search happened to try.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +19,7 @@ from stereogauge.metrics.registry import parse_column
 from stereogauge.ranking.bootstrap import resample_scenes
 from stereogauge.ranking.normalisation import Scale, heuristic_scale
 from stereogauge.ranking.profile import Profile, checked_weights, load_profile, shipped_profiles
-from stereogauge.ranking.weighted_score import covers
+from stereogauge.ranking.weighted_score import shared_weights, term_columns
 from stereogauge.scores.column import Column, columns_of, metric_of
 from stereogauge.scores.cube import Values
 
@@ -98,12 +96,15 @@ class ObjectiveFunction:
 
     `baseline` are the scores of the default parameters: a column that they have no score for says nothing about a
     scene (it has no fine structure, for example) and is left out there. Where only a trial has none, it gets the cost
-    of the defaults or one unit, whichever is worse.
+    of the defaults or one unit, whichever is worse. `maxima` are the usual maxima, of the same shape.
     """
 
-    def __init__(self, objective: Objective, columns: Sequence[Column], baseline: Values) -> None:
+    def __init__(
+        self, objective: Objective, columns: Sequence[Column], baseline: Values, maxima: Values | None = None
+    ) -> None:
         self.objective = objective
         self._columns = tuple(columns)
+        self._maxima = np.full(baseline.shape, np.nan) if maxima is None else maxima
         self._signs = np.array([_sign(column) for column in columns])
         self._baseline = self._costs(baseline)
         self._applies = np.isfinite(self._baseline)
@@ -122,24 +123,27 @@ class ObjectiveFunction:
         return np.asarray(costs, np.float64)
 
     def _scaled_terms(self) -> list[_Term]:
-        found = []
-        for name, weight in self.objective.weights.items():
-            columns = np.array([i for i, column in enumerate(self._columns) if covers(name, *column)], np.intp)
-            if weight > 0 and len(columns) and self._applies[:, columns].any():
-                costs = self._baseline[:, columns]
-                scale = heuristic_scale(name.partition(":")[0], costs[np.isfinite(costs)])
-                found.append(_Term(name, weight, columns, scale))
-        return found
+        columns = {name: np.array(term_columns(name, self._columns), np.intp) for name in self.objective.weights}
+        scored = {name for name, places in columns.items() if self._applies[:, places].any()}
+        stated = {name: weight for name, weight in self.objective.weights.items() if weight > 0}
+        return [
+            _Term(name, weight, columns[name], self._scale(name, columns[name]))
+            for name, weight in shared_weights(stated, scored).items()
+        ]
+
+    def _scale(self, name: str, columns: NDArray[np.intp]) -> Scale:
+        applies, costs = self._applies[:, columns], self._baseline[:, columns]
+        known = np.where(applies, self._maxima[:, columns], 1.0)
+        return heuristic_scale(name.partition(":")[0], costs[applies], known)
 
     def cells(self, scores: Values) -> Values:
         """Summed badness of every term on every scene, shape (scenes, terms); NaN where a scene has no scores yet."""
         costs = self._costs(scores)
         result = np.empty(self._counts.shape)
         for index, (_, _, columns, scale) in enumerate(self._terms):
-            unit = scale.unit if scale.unit > 0 else 1.0
-            worst = np.fmax(self._baseline[:, columns], unit - scale.best)
+            worst = np.fmax(self._baseline[:, columns], np.where(scale.unit > 0, scale.unit, 1.0) - scale.best)
             filled = np.where(np.isfinite(costs[:, columns]), costs[:, columns], worst)
-            badness = filled if self.objective.raw else (filled + scale.best) / unit
+            badness = filled if self.objective.raw else scale.badness(filled)
             result[:, index] = np.where(self._applies[:, columns], badness, 0.0).sum(axis=1)
         result[np.isnan(scores).all(axis=1) & self._applies.any(axis=1)] = np.nan
         return result
@@ -182,10 +186,9 @@ class ObjectiveFunction:
 
     @property
     def scales(self) -> dict[str, dict[str, float | str]]:
-        """For each weighted metric its share of the weight, its unit, and where the unit comes from."""
-        total = math.fsum(self._weights)
+        """For each weighted metric its share of the weight, its largest unit, and where the unit comes from."""
         return {
-            term.name: {"weight": term.weight / total, "unit": term.scale.unit, "origin": term.scale.origin}
+            term.name: {"weight": term.weight, "unit": float(term.scale.unit.max()), "origin": term.scale.origin}
             for term in self._terms
         }
 

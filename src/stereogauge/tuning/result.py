@@ -1,4 +1,4 @@
-"""The result of a tuning: one object, and its one form as plain values (`to_dict`) for pages, files and JSON."""
+"""The result of a tuning: one object, its one form as plain values (`to_dict`), and its tables."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ import pandas as pd
 import tomli_w
 
 from stereogauge.matching.declaration import Value
-from stereogauge.matching.run import matcher_text
+from stereogauge.matching.run import matcher_text, value_text
 from stereogauge.scores.cube import Values
+from stereogauge.tables.table import Cell, Table, number, share, table, words
 from stereogauge.text import json_value
 from stereogauge.tuning.definition import Definition, scene_groups
 from stereogauge.tuning.objectives import Improvement, ObjectiveFunction, Scores, improvement, score_matrix
@@ -110,12 +111,11 @@ class TuningResult:
         objectives = list(self.definition.objectives)
         if self.definition.judge is not None and self.definition.judge not in objectives:
             objectives.append(self.definition.judge)
-        baseline = self.matrix(self.baseline_scores)
-        return tuple(ObjectiveFunction(objective, self.definition.column_list, baseline) for objective in objectives)
+        return self.definition.objective_functions(self.matrix(self.baseline_scores), objectives)
 
     @property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """Indices of scenes that share a ground truth."""
+        """Indices of the scenes of each place."""
         return scene_groups(self.definition.truths)
 
     @functools.cached_property
@@ -176,7 +176,7 @@ class TuningResult:
         """Everything as plain values that JSON can hold; a number that does not exist is None.
 
         name matcher dataset scenes sampler seed prune protocol space   the request
-        groups           scenes that share a ground truth, as lists of ids
+        groups           scenes of one place, as lists of ids
         columns          "metric:region", the order of every list of scores
         objectives       [{name, unit, direction: minimize|maximize, terms: {metric: {weight, unit, origin}}}]
         judge            the profile that picks the best trial, or None
@@ -280,3 +280,63 @@ def counted_states(trials: Sequence[Trial]) -> dict[str, int]:
 
 def _plain_improvement(found: Improvement) -> dict[str, Any]:
     return {**dataclasses.asdict(found), "better": found.better, "compared": found.compared}
+
+
+DIGITS = 4
+
+
+def gain_table(result: TuningResult) -> Table:
+    """Default against tuned per objective, on held-out scenes where there are folds, and on the scenes searched on."""
+    header = ("goal", "scenes", "default", "tuned", "better by", "95 % interval", "scenes better")
+    rows = [
+        [
+            words(one.goal),
+            words(where),
+            number(one.default, DIGITS),
+            number(one.tuned, DIGITS),
+            Cell(one.difference, f"{one.difference:+.4g} ({one.percent:+.1f} %)"),
+            Cell() if math.isnan(one.low) else words(f"{one.low:+.4g} … {one.high:+.4g}"),
+            words(f"{one.better} of {one.compared}"),
+        ]
+        for where, found in (("held out", result.held_out), ("searched on", result.seen))
+        for one in found
+    ]
+    return table("gains", "", header, rows)
+
+
+def parameter_table(result: TuningResult) -> Table:
+    """Each searched parameter: default, tuned, its importance, and the choices of the folds."""
+    shares = next(iter(result.importance.values()), {})
+    rows = [
+        [
+            words(name),
+            words(value_text(declared["default"])),
+            Cell() if result.best is None else words(value_text(result.best.parameters[name])),
+            share(shares[name]) if name in shares else Cell(),
+            words(", ".join(value_text(fold.best.parameters[name]) for fold in result.folds if fold.best is not None)),
+        ]
+        for name, declared in result.definition.space["parameters"].items()
+    ]
+    return table("parameters", "", ("parameter", "default", "tuned", "importance", "in the folds"), rows)
+
+
+def state_words(result: TuningResult) -> str:
+    """How many trials are in which state."""
+    return ", ".join(f"{count} {state}" for state, count in counted_states(result.trials).items() if count)
+
+
+def gain_words(result: TuningResult) -> list[str]:
+    """How the gain is to be read, where it could be taken for more than it is."""
+    if not result.held_out:
+        return ["no scene was held out: the gain is on the scenes that were searched on, and flatters the tuning"]
+    return [_verdict(found) for found in result.held_out[:1]]
+
+
+def _verdict(found: Improvement) -> str:
+    if math.isnan(found.low):
+        return "all scenes share one ground truth, so there is no interval"
+    if found.low > 0:
+        return f"better on held-out scenes: the interval of the gain in {found.goal} lies above 0"
+    if found.high < 0:
+        return f"worse on held-out scenes than the defaults in {found.goal}: the search has over-fitted; do not use it"
+    return f"no clear gain on held-out scenes in {found.goal}: the interval includes 0; try more trials or scenes"

@@ -32,10 +32,8 @@ from stereogauge.tuning.definition import (
     open_study,
     prepare,
 )
-from stereogauge.tuning.objectives import ObjectiveFunction
 from stereogauge.tuning.result import TuningResult
-from stereogauge.tuning.sampling import sampler_name, search_sampler
-from stereogauge.tuning.search import TrialSearch
+from stereogauge.tuning.search import TrialSearch, sampler_name, search_sampler
 from stereogauge.tuning.space import SpaceSource
 from stereogauge.tuning.storage import close_storage, open_storage, quiet, read_result, store_error, trials_of
 from stereogauge.tuning.trials import counted_trials
@@ -192,9 +190,7 @@ class _Run:
         return scores
 
     def _search(self, study: optuna.Study, definition: Definition, baseline: dict[str, Any]) -> None:
-        matrix = self.bench.matrix(baseline)
-        columns = definition.column_list
-        functions = [ObjectiveFunction(objective, columns, matrix) for objective in definition.objectives]
+        functions = definition.objective_functions(self.bench.matrix(baseline), definition.objectives)
         TrialSearch(
             study,
             self.storage,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+import contextlib
+import threading
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -12,19 +14,25 @@ from fastapi.responses import FileResponse, HTMLResponse
 from fastapi.staticfiles import StaticFiles
 from starlette.concurrency import run_in_threadpool
 
-from stereogauge.figures.chart import vega_file
+from stereogauge.figures.chart import vega_file, vega_script
 from stereogauge.version import VERSION
-from stereogauge.web import health, tuning
+from stereogauge.web import tuning
+from stereogauge.web.answer import Plain
 from stereogauge.web.refusals import register_refusals
 from stereogauge.web.scenes import api as scene_api
 from stereogauge.web.scores import api as score_api
+from stereogauge.web.scores.catalogue import catalogue_answer, dataset_entries
+from stereogauge.web.scores.decisions import answer_answer
+from stereogauge.web.scores.tables import table_answer
 from stereogauge.web.security import LOCAL_HOSTS, Guard
-from stereogauge.web.site import Site
-from stereogauge.web.submissions import api as submission_api
-from stereogauge.web.warming import MOST_SECONDS, first_answers, warm
+from stereogauge.web.selection import SelectionQuery
+from stereogauge.web.site import QueueState, Site
+from stereogauge.web.source import USUAL_PROFILE
 
 STATIC = Path(__file__).parent / "static"
 API = "/api/v1"
+MOST_SECONDS = 5.0
+"""A site opens after this, also when its store is not read yet."""
 
 
 def create_app(site: Site, hosts: Iterable[str] = LOCAL_HOSTS) -> FastAPI:
@@ -37,6 +45,7 @@ def create_app(site: Site, hosts: Iterable[str] = LOCAL_HOSTS) -> FastAPI:
         opened = warm(first_answers(site))
         await run_in_threadpool(opened.wait, MOST_SECONDS)
         yield
+        site.scenes.matching.end()
         if site.submissions is not None:
             site.submissions.stop()
 
@@ -51,12 +60,17 @@ def create_app(site: Site, hosts: Iterable[str] = LOCAL_HOSTS) -> FastAPI:
     )
     app.state.site = site
     register_refusals(app)
-    routers = [score_api.router, scene_api.router, tuning.router, health.router]
-    if site.submissions is not None:
-        submission_api.register_submission_refusals(app)
-        routers.append(submission_api.router)
-    for router in routers:
+    for router in (score_api.router, scene_api.router, tuning.router):
         app.include_router(router, prefix=API)
+
+    @app.get(f"{API}/health", tags=["health"], summary="Whether submissions are evaluated")
+    def health() -> Plain:
+        """The state of the queue: `reason` says why submissions wait; "ok" where the site takes none."""
+        state = QueueState("ok") if site.submissions is None else site.submissions.state()
+        return state._asdict()
+
+    if site.submissions is not None:
+        site.submissions.register(app, API)
 
     @app.get("/", include_in_schema=False)
     def page() -> FileResponse:
@@ -77,3 +91,30 @@ def create_app(site: Site, hosts: Iterable[str] = LOCAL_HOSTS) -> FastAPI:
     app.add_middleware(GZipMiddleware, minimum_size=1000, compresslevel=5)
     app.add_middleware(Guard, hosts=tuple(hosts))
     return app
+
+
+def first_answers(site: Site) -> tuple[Callable[[], object], ...]:
+    """What the answers to every visitor's first questions need, and the script that draws charts."""
+    everything = SelectionQuery()
+    return (
+        vega_script,
+        lambda: catalogue_answer(site.source.protocols(), submissions=site.submissions is not None),
+        lambda: dataset_entries(site.source, site.scenes.hidden),
+        lambda: table_answer(site.scores, everything, None),
+        lambda: answer_answer(site.scores, everything, USUAL_PROFILE),
+    )
+
+
+def warm(calls: Iterable[Callable[[], object]]) -> threading.Event:
+    """Call all these in a thread of its own; the event is set once they are done."""
+    done = threading.Event()
+
+    def work() -> None:
+        for call in calls:
+            # Whoever asks for it is told the reason; a site without scores, for example, has none of these.
+            with contextlib.suppress(Exception):
+                call()
+        done.set()
+
+    threading.Thread(target=work, name="warming", daemon=True).start()
+    return done

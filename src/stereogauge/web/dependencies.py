@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import typing
-from typing import Annotated, Literal, cast
+from typing import Annotated, cast
 
 from fastapi import Depends, Query, Request
 from starlette.concurrency import run_in_threadpool
 
 from stereogauge.loading import entry_types
-from stereogauge.scores.scope import LEAST_COVERAGE, ONLY_SURE, Aggregation, MissingRule, Names, Scope
+from stereogauge.scores.scope import LEAST_COVERAGE, Aggregation, MissingRule, Names, Scope, coverage_of
 from stereogauge.web.selection import SelectionQuery
 from stereogauge.web.site import Site
 
+MOST_NAMES = 1000
+"""Names that one list of a query may hold."""
 ProtocolName = Annotated[str | None, Query(description="Name or scoring hash of a protocol. Default: the first.")]
+DatasetName = Annotated[str | None, Query(description="A dataset, where there are several. Default: all.")]
 
 
 async def current_site(request: Request) -> Site:
@@ -47,32 +50,35 @@ HELP = {name: typing.get_args(kind)[1].description for name, kind in entry_types
 
 async def selection_query(
     submission: OwnSubmission,
-    scenes: Annotated[list[str] | None, Query(description=HELP["scenes"])] = None,
-    regions: Annotated[list[str] | None, Query(description=HELP["regions"])] = None,
-    metrics: Annotated[list[str] | None, Query(description=HELP["metrics"])] = None,
-    algorithms: Annotated[list[str] | None, Query(description=HELP["algorithms"])] = None,
+    scenes: Annotated[list[str] | None, Query(max_length=MOST_NAMES, description=HELP["scenes"])] = None,
+    regions: Annotated[list[str] | None, Query(max_length=MOST_NAMES, description=HELP["regions"])] = None,
+    metrics: Annotated[list[str] | None, Query(max_length=MOST_NAMES, description=HELP["metrics"])] = None,
+    algorithms: Annotated[list[str] | None, Query(max_length=MOST_NAMES, description=HELP["algorithms"])] = None,
+    dataset: DatasetName = None,
     protocol: ProtocolName = None,
-    aggregation: Annotated[Aggregation, Query(description=HELP["aggregation"])] = "mean",
+    aggregation: Annotated[Aggregation | None, Query(description=HELP["aggregation"])] = None,
     missing: Annotated[MissingRule, Query(description=HELP["missing"])] = "common",
     least_coverage: Annotated[float, Query(ge=0, le=1, description=HELP["least_coverage"])] = LEAST_COVERAGE,
     least_support: Annotated[float | None, Query(ge=0, description=HELP["least_support"])] = None,
-    need: Annotated[
-        Literal["sure"] | None,
-        Query(description="sure: values only where they are sure; no order but at equal density."),
-    ] = None,
+    need: Annotated[str | None, Query(max_length=20, description=HELP["need"])] = None,
+    proportions: Annotated[str | None, Query(max_length=200, description=HELP["proportions"])] = None,
 ) -> SelectionQuery:
-    """The selection of a request."""
+    """The scope of a request."""
+    if need is not None:
+        coverage_of(need)
     return SelectionQuery(
         scenes=_unique(scenes),
         regions=_unique(regions),
         metrics=_unique(metrics),
         algorithms=_unique(algorithms),
+        dataset=dataset,
         protocol=protocol,
         aggregation=aggregation,
         missing=missing,
-        least_coverage=0.0 if need == ONLY_SURE else least_coverage,
+        least_coverage=least_coverage,
         least_support=least_support,
         need=need,
+        proportions=proportions,
         submission=submission,
     )
 

@@ -15,15 +15,27 @@ class UnknownChoiceError(UnknownNameError):
         super().__init__(str(unknown_name(kind, name, self.allowed)))
 
 
-class HiddenTruthError(StereogaugeError):
+class RefusedError(StereogaugeError):
+    """A refused request, with its HTTP status and the seconds after which it may be sent again."""
+
+    def __init__(self, sentence: str, status: int = 422, wait: float = 0.0) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.wait = wait
+
+
+class HiddenTruthError(RefusedError):
     """A request whose answer would show hidden ground truth."""
 
     def __init__(self, scene: str, what: str) -> None:
-        super().__init__(f"The ground truth of {scene} is hidden: {what} not shown.")
+        super().__init__(f"The ground truth of {scene} is hidden: {what} not shown.", 403)
 
 
-class BusyError(StereogaugeError):
-    """A request that would make others wait too long; it may be sent again later."""
+class BusyError(RefusedError):
+    """A request that would make others wait too long."""
+
+    def __init__(self, sentence: str = "Many expensive questions are being answered; ask again in a minute.") -> None:
+        super().__init__(sentence, 503, 30.0)
 
 
 def printable(text: object) -> str:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import shutil
 import tempfile
-from collections.abc import Container, Iterable, Iterator
-from itertools import combinations
+from collections.abc import Container, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, urlencode
 
+from anyio.from_thread import start_blocking_portal
 from starlette.types import ASGIApp, Message
 
 from stereogauge.errors import StereogaugeError
+from stereogauge.evaluation.progress import TimeLeft
 from stereogauge.figures.chart import vega_file
 from stereogauge.metrics.registry import parse_metric
 from stereogauge.ranking.profile import shipped_profiles
+from stereogauge.text import counted
 from stereogauge.web.app import API, STATIC, create_app
 from stereogauge.web.site import Site
 
@@ -32,6 +34,11 @@ LIST = "export.json"
 """The list of the files that an export wrote."""
 MOST_METRIC_BYTES = 64 << 20
 """Pictures of metrics are exported metric by metric up to this size."""
+
+
+SCENES, METRIC_PICTURES = "scenes", "pictures of metrics"
+SCORES, PICTURES = 8.0, 3.0
+"""Seconds that the scores of a protocol and the pictures of a scene usually take."""
 
 
 class Shipped(NamedTuple):
@@ -73,17 +80,19 @@ class _Writer:
         self._app = create_app(site)
         self._folder = folder
         self.index: dict[str, Any] = {}
-        self._runner = asyncio.Runner()
+        # One task for all requests, so that they share their worker threads.
+        self._stack = ExitStack()
+        self._portal = self._stack.enter_context(start_blocking_portal())
 
     def close(self) -> None:
-        self._runner.close()
+        self._stack.close()
 
     def keep(self, path: str, params: Params = (), suffix: str = "json") -> Any:
         """Write the answer to one request; a refused one is left out. Returns the answer if it is JSON."""
         text = address(path, params)
         if text in self.index:
             return json.loads((self._folder / self.index[text]).read_bytes()) if suffix == "json" else None
-        status, body = self._runner.run(_requested(self._app, text))
+        status, body = self._portal.call(_requested, self._app, text)
         if status != 200:
             return None
         name = f"answers/{len(self.index):05d}.{suffix}"
@@ -102,8 +111,8 @@ class _Writer:
         return (self._folder / name).stat().st_size
 
 
-def export_site(site: Site, folder: Path) -> int:
-    """Write the site into `folder`; returns the number of files.
+def export_site(site: Site, folder: Path, ahead: TimeLeft | None = None) -> int:
+    """Write the site into `folder`; returns the number of files. `ahead` gets to know how far it is.
 
     It is written beside the folder and put in its place when it is whole, so that nothing of an earlier export, which
     may have shown more, stays behind. A folder with files that no export wrote is refused.
@@ -114,7 +123,7 @@ def export_site(site: Site, folder: Path) -> int:
     folder.parent.mkdir(parents=True, exist_ok=True)
     new = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
-        _write_site(site, new)
+        _write_site(site, new, ahead or TimeLeft())
         files = _files(new)
         (new / LIST).write_text(json.dumps(sorted([*files, LIST])), encoding="utf-8")
         new.chmod(0o755)
@@ -141,8 +150,8 @@ def _check_own(folder: Path) -> None:
     foreign = sorted(set(_files(folder)) - known)
     if foreign:
         raise StereogaugeError(
-            f"{folder} holds {len(foreign)} file(s) that no export wrote, such as {foreign[0]}; give an empty or new "
-            "folder to --export, or remove them."
+            f"{folder} holds {counted(len(foreign), 'file')} that no export wrote, such as {foreign[0]}; give an "
+            "empty or new folder to --export, or remove them."
         )
 
 
@@ -159,7 +168,7 @@ def _put_in_place(new: Path, folder: Path) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _write_site(site: Site, folder: Path) -> None:
+def _write_site(site: Site, folder: Path, ahead: TimeLeft) -> None:
     shutil.copytree(STATIC, folder / "static", dirs_exist_ok=True)
     shutil.copy(vega_file(), folder / "static" / "vega.js")
     page = (STATIC / "index.html").read_text(encoding="utf-8")
@@ -170,21 +179,28 @@ def _write_site(site: Site, folder: Path) -> None:
     writer = _Writer(site, folder)
     try:
         catalogue = writer.keep("catalogue")
-        writer.keep("datasets")
-        for kind in ("metrics", "regions"):
-            for entry in catalogue[kind]:
-                writer.keep(f"catalogue/{kind}/{quote(entry['id'], safe=PATH_SAFE)}.svg", suffix="svg")
+        datasets = writer.keep("datasets")
+        beds = {
+            f"{owner['name']} {key[:8]}": ((("dataset", owner["name"]),) if len(datasets) > 1 else ())
+            + ((("protocol", key),) if place else ())
+            for owner in datasets
+            for place, key in enumerate(owner["protocols"])
+        }
+        pictures = PICTURES * sum(len(owner["scenes"]) for owner in datasets)
+        ahead.expect(dict.fromkeys(beds, SCORES) | {SCENES: pictures, METRIC_PICTURES: 2 * pictures})
         for study in writer.keep("tuning"):
             path = f"tuning/{quote(study['name'], safe=PATH_SAFE)}"
             writer.keep(path)
             writer.keep(f"{path}/figures")
         shipped: list[Shipped] = []
         scenes: list[tuple[Params, dict[str, Any]]] = []
-        for index, entry in enumerate(catalogue["protocols"]):
-            base: Params = () if index == 0 else (("protocol", entry["key"]),)
-            name = ", ".join([entry["name"], *entry["also"]]) if len(catalogue["protocols"]) > 1 else ""
-            shipped += _export_protocol(writer, base, name)
+        for name, base in beds.items():
+            ahead.next(name)
+            shipped += _export_scope(writer, base)
+        ahead.next(SCENES)
+        for base in beds.values():
             scenes += [(base, about) for about in _export_scenes(writer, base)]
+        ahead.next(METRIC_PICTURES)
         drawn = {entry["id"] for entry in catalogue["metrics"] if entry["picture"]}
         _export_metric_pictures(writer, scenes, drawn)
     finally:
@@ -193,27 +209,41 @@ def _write_site(site: Site, folder: Path) -> None:
     (folder / "answers.json").write_text(json.dumps(writer.index), encoding="utf-8")
 
 
-def _export_protocol(writer: _Writer, base: Params, protocol: str) -> list[Shipped]:
-    writer.keep("algorithms", base)
-    table = writer.keep("table", base)
-    free = list(dict.fromkeys(one["region"] for one in table["columns"] if one["label"] != one["metric"]))
-    shipped = list(_selections(free, table["columns"], base, protocol))
+def _export_scope(writer: _Writer, base: Params) -> list[Shipped]:
+    """The answers under a data set and a protocol: what can be chosen, each selection, and each purpose."""
+    scope = writer.keep("scope", base)
+    columns = scope["columns"]
+    free = list(dict.fromkeys(one["region"] for one in columns if one["label"] != one["metric"]))
+    shipped = list(_selections(free, columns, base))
+    purposes = list(_purposes(scope))
+    for kind, names in (("metrics", (one["metric"].partition("@")[0] for one in columns)), ("regions", free)):
+        for name in dict.fromkeys(names):
+            writer.keep(f"catalogue/{kind}/{quote(name, safe=PATH_SAFE)}.svg", suffix="svg")
     for selection in shipped:
-        _export_selection(writer, selection.params)
-    for profile in shipped_profiles():
-        _export_answer(writer, base, profile, table["columns"])
+        _export_selection(writer, selection.params, scope, purposes)
+    for purpose in purposes:
+        _export_answer(writer, base, purpose, scope)
     return shipped
 
 
-def _export_answer(writer: _Writer, base: Params, profile: str, columns: list[dict[str, Any]]) -> None:
-    """The answer for a profile, why the first one leads, and the crops in which that shows."""
-    found = writer.keep("answer", (*base, ("profile", profile)))
+def _purposes(scope: dict[str, Any]) -> Iterator[Params]:
+    """The weights that a visitor of a copy can choose: the default ones and every profile."""
+    if scope["purpose"]["weights"]:
+        yield tuple(("weights", f"{term}={weight:.4g}") for term, weight in scope["purpose"]["weights"].items())
+    yield from ((("profile", name),) for name in shipped_profiles())
+
+
+def _export_answer(writer: _Writer, base: Params, purpose: Params, scope: dict[str, Any]) -> None:
+    """The answer for a purpose, why the first one leads, and the crops in which that shows."""
+    found = writer.keep("answer", (*base, *purpose))
     if not found or not found.get("leader") or len(found["places"]) < 2:
         return
+    if len(found["scenes"]) < len(scope["scenes"]):
+        writer.keep("table", (*base, *(("scenes", name) for name in found["scenes"])))
     rival = (found["rivals"] or [found["places"][1]["algorithm"]])[0]
     pair = (("first", found["leader"]), ("second", rival))
-    why = writer.keep("explain", (*base, ("profile", profile), *pair))
-    column = why and decisive_column(why["terms"], columns)
+    why = writer.keep("explain", (*base, *purpose, *pair))
+    column = why and decisive_column(why["terms"], scope["columns"])
     if not column:
         return
     for scene in sorted(why["scenes"], key=lambda piece: -abs(piece["amount"]))[:CROPPED_SCENES]:
@@ -239,57 +269,48 @@ def decisive_column(terms: list[dict[str, Any]], columns: list[dict[str, Any]]) 
     return able[0] if able else None
 
 
-def _selections(free: list[str], columns: list[dict[str, Any]], base: Params, protocol: str) -> Iterator[Shipped]:
+def _selections(free: list[str], columns: list[dict[str, Any]], base: Params) -> Iterator[Shipped]:
     """Everything, the usual sets of regions, each region, and each metric alone on the first region."""
-    prefix = f"{protocol}: " if protocol else ""
-    yield Shipped(f"{prefix}everything", base)
+    yield Shipped("everything", base)
     for names in [*PRESETS, *((name,) for name in free)]:
         if set(names) <= set(free):
-            yield Shipped(f"{prefix}{', '.join(names)}", (*base, *(("regions", name) for name in names)))
+            yield Shipped(", ".join(names), (*base, *(("regions", name) for name in names)))
     first = "nonocc" if "nonocc" in free else next(iter(free), None)
     for metric in dict.fromkeys(one["metric"] for one in columns if one["label"] != one["metric"]):
         if first is not None:
-            yield Shipped(f"{prefix}{metric} on {first}", (*base, ("regions", first), ("metrics", metric)))
+            yield Shipped(f"{metric} on {first}", (*base, ("regions", first), ("metrics", metric)))
 
 
-def _export_selection(writer: _Writer, params: Params) -> None:
+def _export_selection(writer: _Writer, params: Params, scope: dict[str, Any], purposes: list[Params]) -> None:
     table = writer.keep("table", params)
     for column in table["columns"][:3]:
         writer.keep("table", (*params, ("column", column["id"])))
-    for options in _models(table["columns"]):
+    one_metric = len({column["metric"] for column in table["columns"]}) == 1
+    weighted = [(*purpose, ("model", "weighted")) for purpose in purposes]
+    plain = [(("model", name),) for name in ("a-star", "extended", *(("middlebury",) if one_metric else ()))]
+    for options in (*plain, *weighted):
         order = writer.keep("rank", (*params, *options))
         writer.keep("rank", (*params, *options, ("draws", DRAWS)))
         if order and len(order["scene_names"]) < len(table["scenes"]):
-            compared = tuple(("scenes", name) for name in order["scene_names"])
-            writer.keep("table", (*params, *compared))
+            writer.keep("table", (*params, *(("scenes", name) for name in order["scene_names"])))
         for form in ("csv", "tex"):
             writer.keep(f"rank.{form}", (*params, *options), suffix=form)
-    for profile in ((), *((("profile", name),) for name in shipped_profiles())):
-        writer.keep("stability", (*params, *profile))
+    for purpose in purposes:
+        writer.keep("stability", (*params, *purpose))
+        writer.keep("significance", (*params, *purpose))
+        order = writer.keep("rank", (*params, *purpose, ("model", "weighted")))
+        if order and len(order["rows"]) > 1:
+            names = (("first", order["rows"][0]["algorithm"]), ("second", order["rows"][1]["algorithm"]))
+            writer.keep("significance", (*params, *purpose, *names))
     writer.keep("significance", params)
     writer.keep("shapes", params)
-    writer.keep("confidence", (*params, ("threshold", "1"), ("region", "all")))
-    order = writer.keep("rank", (*params, ("model", "weighted")))
-    if order and len(order["rows"]) > 1 and table["columns"]:
-        pair = (("first", order["rows"][0]["algorithm"]), ("second", order["rows"][1]["algorithm"]))
-        writer.keep("significance", (*params, *pair, ("column", table["columns"][0]["id"])))
+    writer.keep("confidence", params)
     _export_relations(writer, params, [column["id"] for column in table["columns"]])
 
 
-def _models(columns: Iterable[dict[str, Any]]) -> Iterator[Params]:
-    yield from ((), *((("model", name),) for name in ("a-star", "extended", "weighted")))
-    for profile in shipped_profiles():
-        yield (("model", "weighted"), ("profile", profile))
-    if len({column["metric"] for column in columns}) == 1:
-        yield (("model", "middlebury"),)
-
-
 def _export_relations(writer: _Writer, params: Params, columns: list[str]) -> None:
-    """The figures that the page starts with: the first three metrics, each on its first region."""
-    metrics = [column.partition(":")[0] for column in columns]
-    chosen = [column for index, column in enumerate(columns) if metrics.index(metrics[index]) == index][:3]
-    pairs = tuple(("scatter", f"{x}~{y}") for x, y in combinations(chosen, 2))
-    writer.keep("correlation", (*params, *pairs))
+    """The figures that the page starts with."""
+    writer.keep("correlation", params)
     if columns:
         writer.keep("histogram", (*params, ("metric", columns[0])))
 

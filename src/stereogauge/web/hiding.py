@@ -9,7 +9,7 @@ coarsely. docs/guide/hosting.md states what a number of submissions can learn at
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -22,13 +22,14 @@ from stereogauge.tables.score_table import lacking
 
 Shown = Literal["scores", "blocks"]
 FEWEST_DIGITS, MOST_DIGITS = 2, 4
-SMALLEST, LARGEST = 1e-6, 1e6
-"""Smaller scores of hidden scenes are shown as 0, larger ones as this."""
-DECADES = 12
+LARGEST = 1e6
+"""Larger scores of hidden scenes are shown as this."""
+DECADES = 6
+"""From 1 to LARGEST."""
 LEAST_COVERED = 0.5
 """The share of its pixels that a score of a hidden scene must cover: that of a few chosen pixels tells their truth."""
-NUMBERS_PER_COLUMN = 3
-"""Value, sum and missing pixels."""
+NUMBERS_PER_COLUMN = 4
+"""Value, sum, pixels and missing pixels."""
 KINDS_OF_FINDINGS = 16
 """Kinds of findings, at most one per map, that validation can name on a hidden scene."""
 COARSE_SIDE = 8
@@ -63,17 +64,14 @@ class Hidden:
         hidden = self.mask(cube)
         if not hidden.any():
             return cube
-        support = None if cube.counts is None else cube.counts[:, hidden]
-        parts: dict[str, Values] = {}
-        for name in ("values", "sums", "missing"):
-            whole: Values | None = getattr(cube, name)
-            if whole is not None:
-                parts[name] = whole.copy()
-                parts[name][:, hidden] = supported(whole[:, hidden], support)
+        arrays = {name: getattr(cube, name) for name in ("values", "sums", "counts", "missing")}
+        parts = {name: whole.copy() for name, whole in arrays.items() if whole is not None}
+        for name, shown in _shown({name: whole[:, hidden] for name, whole in parts.items()}).items():
+            parts[name][:, hidden] = shown
         few = np.zeros_like(parts["values"], bool)
         few[:, hidden] = cube.coverage[:, hidden] < LEAST_COVERED
         parts["values"][few] = np.nan
-        return replace(cube, **parts)  # type: ignore[arg-type]  # all three are arrays
+        return replace(cube, **parts)
 
     def scene_by_scene(self, cube: ScoreCube) -> ScoreCube:
         """The cube for views of single scenes: hidden ones have no score unless the host shows them."""
@@ -104,24 +102,43 @@ class Hidden:
         return bool(chosen) and chosen != hidden
 
 
+def _shown(exact: Mapping[str, Values]) -> dict[str, Values]:
+    """Scores of hidden scenes as they may leave the server: no number tells more digits than the score itself.
+
+    A sum is rounded as the mean that it makes, missing pixels as their share: both may be small where all others
+    cancel, and would then tell single pixels.
+    """
+    counts, missing = exact.get("counts"), exact.get("missing")
+    shown = {"values": supported(exact["values"], counts)}
+    if counts is not None:
+        shown["counts"] = supported(counts, counts)
+    if counts is not None and "sums" in exact:
+        means = exact["sums"] / np.maximum(counts, 1.0)
+        shown["sums"] = supported(means, counts) * shown["counts"]
+    if counts is not None and missing is not None:
+        pixels = np.maximum(counts + missing, 1.0)
+        shown["missing"] = np.rint(supported(missing / pixels, pixels) * supported(pixels, pixels))
+    return shown
+
+
 def supported(values: Values, counts: Values | None) -> Values:
-    """Values rounded to the digits that their number of pixels n supports: log₁₀ √n of them, 2 to 4.
+    """Values rounded to the digits that their number of pixels n supports: log₁₀ √n of them, 2 to 4, and as many
+    decimals at most.
 
     The mean over n independent pixels has a relative standard error of the order of 1/√n; digits beyond it tell nothing
-    about the algorithm.
+    about the algorithm. Without the limit on decimals a signed error that nearly cancels would have them.
 
-    >>> supported(np.array([0.123456, 12.3456, 3e-9]), np.array([1e4, 1e6, 1e4])).tolist()
+    >>> supported(np.array([0.123456, 12.3456, 0.0012]), np.array([1e4, 1e6, 1e4])).tolist()
     [0.12, 12.3, 0.0]
     """
     pixels = np.ones_like(values) if counts is None else np.maximum(counts, 1.0)
     digits = np.clip(np.rint(np.log10(pixels) / 2), FEWEST_DIGITS, MOST_DIGITS)
     size = np.abs(values)
     with np.errstate(divide="ignore", invalid="ignore"):
-        place = np.floor(np.log10(size)) + 1 - digits
+        place = np.maximum(np.floor(np.log10(size)) + 1 - digits, -digits)
         up, down = 10.0 ** np.maximum(place, 0), 10.0 ** np.maximum(-place, 0)
         near = np.round(values * down / up) * up / down
-    near = np.where(size < SMALLEST, 0.0, np.clip(near, -LARGEST, LARGEST))
-    return np.where(np.isnan(values), np.nan, near)
+    return np.where(size == 0, 0.0, np.clip(near, -LARGEST, LARGEST))
 
 
 def coarse(disparity: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -142,12 +159,12 @@ def coarse(disparity: NDArray[np.float32]) -> NDArray[np.float32]:
 def most_bits(submissions: int, columns: int, scenes: int, digits: int = MOST_DIGITS) -> float:
     """What this many submissions can learn at most about the ground truth of all hidden scenes together, in bits.
 
-    Every number that leaves the server is computed from value, sum and missing pixels of each column on each hidden
-    scene, each one of 2 · 12 · 9·10^(digits − 1) + 1 possible numbers (sign, decades, digits) or none, and from at most
-    one of 16 findings per scene:
+    Every number that leaves the server is computed from value, sum, pixels and missing pixels of each column on each
+    hidden scene, each one of 2 · (10^digits + 6 · 9·10^(digits − 1)) + 1 possible numbers (sign; below 1 as many
+    decimals, above it six decades of as many digits) or none, and from at most one of 16 findings per scene:
 
-        bits = N · scenes · (3 · columns · log₂(216·10^(digits − 1) + 2) + 4)
+        bits = N · scenes · (4 · columns · log₂(128·10^(digits − 1) + 2) + 4)
     """
-    numbers = 2 * DECADES * 9 * 10 ** (digits - 1) + 2
+    numbers = 2 * (10**digits + DECADES * 9 * 10 ** (digits - 1)) + 2
     per_scene = NUMBERS_PER_COLUMN * columns * math.log2(numbers) + math.log2(KINDS_OF_FINDINGS)
     return submissions * scenes * per_scene

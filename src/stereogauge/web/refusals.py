@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -12,8 +13,9 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
+from stereogauge.allowance import UsedUpError
 from stereogauge.errors import FileError, NothingLeftError, StereogaugeError, StoreError
-from stereogauge.web.errors import BusyError, HiddenTruthError, UnknownChoiceError, printable
+from stereogauge.web.errors import BusyError, RefusedError, UnknownChoiceError, printable
 
 LOST_FILE = "A file behind this answer cannot be read; the server's log says which."
 LOST_STORE = "The store cannot be read at the moment; the server's log says why."
@@ -27,17 +29,26 @@ def register_refusals(app: FastAPI) -> None:
     app.add_exception_handler(FileError, _lost)
     app.add_exception_handler(StoreError, _lost)
     app.add_exception_handler(StereogaugeError, _mistake)
+    app.add_exception_handler(UsedUpError, _mistake)
     app.add_exception_handler(RequestValidationError, _parameters)
+    app.add_exception_handler(RecursionError, _nested)
     app.add_exception_handler(HTTPException, _nowhere)
 
 
 def _mistake(request: Request, problem: Exception) -> JSONResponse:
     allowed = {"allowed": problem.allowed} if isinstance(problem, UnknownChoiceError) else {}
-    status = 403 if isinstance(problem, HiddenTruthError) else 422
-    if isinstance(problem, BusyError):
-        return JSONResponse({"detail": str(problem)}, status_code=503, headers={"Retry-After": "60"})
     reason = {"reason": "gaps"} if isinstance(problem, NothingLeftError) else {}
-    return JSONResponse({"detail": str(problem), **allowed, **reason}, status_code=status)
+    refused = BusyError(str(problem)) if isinstance(problem, UsedUpError) else problem
+    status, headers = 422, {}
+    if isinstance(refused, RefusedError):
+        status = refused.status
+        headers = {"Retry-After": str(math.ceil(refused.wait))} if refused.wait else {}
+        headers |= {"WWW-Authenticate": "Bearer"} if status == 401 else {}
+    return JSONResponse({"detail": str(problem), **allowed, **reason}, status_code=status, headers=headers)
+
+
+def _nested(request: Request, problem: Exception) -> JSONResponse:
+    return JSONResponse({"detail": "A parameter of the request is nested too deeply."}, status_code=422)
 
 
 def _lost(request: Request, problem: Exception) -> JSONResponse:

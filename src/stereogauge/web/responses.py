@@ -22,7 +22,7 @@ class Answers:
 
     def __init__(self, version: Callable[[], str]) -> None:
         self._version = version
-        self._kept: RecentCache[tuple[bytes, str, str]] = RecentCache(MOST_ANSWER_BYTES, lambda kept: len(kept[0]))
+        self._kept: RecentCache[tuple[bytes, str, str]] = RecentCache(MOST_ANSWER_BYTES)
 
     def give(self, request: Request, make: Callable[[], Any], seconds: float = math.inf) -> Response:
         """The kept answer, or a new one from `make`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
@@ -36,6 +37,10 @@ EMBEDDED = "/embed"
 """The only page that other sites may show in a frame."""
 READING = ("GET", "HEAD", "OPTIONS")
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+LONGEST_QUERY = 32 << 10
+"""Bytes of the parameters of a request."""
+MOST_DRAINED, DRAIN_SECONDS = 64 << 20, 10.0
+"""How much of a refused request's body is read, and for how long, so that its sender gets the answer."""
 
 
 class Guard:
@@ -50,10 +55,13 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        body = _Body(scope, receive)
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
+                if not await body.drained():
+                    headers["Connection"] = "close"
                 for name, value in HEADERS.items():
                     headers[name] = value
                 if "submission" in QueryParams(scope["query_string"]):  # also where the request is refused
@@ -62,11 +70,13 @@ class Guard:
                     headers["Content-Security-Policy"] = POLICY.replace("frame-ancestors 'none'", "frame-ancestors *")
             await send(message)
 
-        refused = self._refusal(scope["method"], Headers(scope=scope))
+        refused, status = self._refusal(scope["method"], Headers(scope=scope)), 403
+        if len(scope["query_string"]) > LONGEST_QUERY:
+            refused, status = f"The parameters of a request have at most {LONGEST_QUERY >> 10} KiB.", 414
         if refused:
-            await JSONResponse({"detail": refused}, status_code=403)(scope, receive, guarded)
+            await JSONResponse({"detail": refused}, status_code=status)(scope, body.receive, guarded)
             return
-        await self.app(scope, receive, guarded)
+        await self.app(scope, body.receive, guarded)
 
     def _refusal(self, method: str, headers: Headers) -> str:
         host = headers.get("host", "")
@@ -74,12 +84,46 @@ class Guard:
             return f"This site does not answer to the host name {host[:80]!r}; name it with --host-name."
         if method in READING:
             return ""
-        if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            return "Writes from another site are refused."
-        origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
-            return "Writes from another site are refused."
-        return ""
+        site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+        same = site in ("same-origin", "none") if site is not None else origin is None or self._is_ours(origin, host)
+        return "" if same else "Writes from another site are refused."
+
+    def _is_ours(self, origin: str, host: str) -> bool:
+        """Whether an origin is this site; a proxy may have replaced the Host by the address of this server."""
+        place = urlsplit(origin)
+        return place.netloc == host or (place.hostname or "") in self.hosts.difference(LOCAL_HOSTS)
+
+
+class _Body:
+    """The body of a request. What an answer does not wait for is read before it is sent.
+
+    A connection that is closed with unread bytes is reset: the answer is lost, and a proxy shows an error of its own.
+    """
+
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        headers = Headers(scope=scope)
+        self._receive = receive
+        self._whole = not ("content-length" in headers or "transfer-encoding" in headers)
+        # The sender waits until the body is wanted.
+        self._withheld = headers.get("expect", "").lower() == "100-continue"
+
+    async def receive(self) -> Message:
+        """The next message about the request."""
+        self._withheld = False
+        message = await self._receive()
+        self._whole = self._whole or message["type"] != "http.request" or not message.get("more_body", False)
+        return message
+
+    async def drained(self) -> bool:
+        """Read the rest within the limits; whether nothing is left of it."""
+        left = MOST_DRAINED
+        try:
+            async with asyncio.timeout(DRAIN_SECONDS):
+                while not self._whole and not self._withheld and left > 0:
+                    left -= len((await self.receive()).get("body", b""))
+        except TimeoutError:
+            return False
+        return self._whole
 
 
 def host_name(host: str) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from stereogauge.errors import StereogaugeError, UnknownNameError
 from stereogauge.masks.expression import region_id
 from stereogauge.metrics.registry import parse_column
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.scope import ONLY_SURE, Aggregation, Scope
+from stereogauge.scores.scope import ONLY_SURE, Scope
 from stereogauge.tags import expanded
 from stereogauge.web.errors import UnknownChoiceError
 
@@ -14,7 +16,6 @@ from stereogauge.web.errors import UnknownChoiceError
 class SelectionQuery(Scope, frozen=True):
     """The scope of a request. `submission` adds one unpublished submission of the visitor."""
 
-    aggregation: Aggregation = "mean"
     submission: str | None = None
 
 
@@ -58,3 +59,10 @@ def known_column(cube: ScoreCube, text: str) -> int:
     """The index of the column that `bad@1:nonocc` or `d-fat` names."""
     check_names(cube, SelectionQuery(metrics=(text,)))
     return cube.column(text)
+
+
+def check_algorithms(cube: ScoreCube, names: Iterable[str]) -> None:
+    """Refuse algorithms that the scores do not have."""
+    for name in names:
+        if name not in cube.algorithms:
+            raise UnknownChoiceError("algorithm", name, cube.algorithms)

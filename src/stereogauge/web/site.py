@@ -1,20 +1,57 @@
-"""The parts of a running site."""
+"""The parts of a running site, and the hook of the service that takes submissions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal, NamedTuple, Protocol
 
+from fastapi import FastAPI, Request
+
+from stereogauge.scores.table import ScoreTable
+from stereogauge.store.write import MapRecord
 from stereogauge.web.hiding import Hidden
-from stereogauge.web.load import Turns
+from stereogauge.web.load import ConcurrencyLimit
 from stereogauge.web.responses import Answers
 from stereogauge.web.scenes.layers import LayerPainter
 from stereogauge.web.scenes.reader import SceneReader
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.source import StoreSource
-from stereogauge.web.submissions.submissions import Submissions
 
-STATISTICS_AT_ONCE, PICTURES_AT_ONCE = 1, 4
+TABLES_AT_ONCE, PICTURES_AT_ONCE = 4, 4
 MOST_WAITING = 100
+
+
+class QueueState(NamedTuple):
+    """Whether submissions are evaluated; `reason` says why they wait, `waiting` how many are in the queue."""
+
+    status: Literal["ok", "waiting", "stopped"]
+    reason: str = ""
+    waiting: int | None = None
+
+
+class SubmissionService(Protocol):
+    """All that a site knows of the service that takes submissions (`stereogauge.web.submissions`)."""
+
+    def register(self, app: FastAPI, prefix: str) -> None:
+        """Add the service's calls to the API."""
+
+    def start(self) -> None:
+        """Start to work on the queue."""
+
+    def stop(self) -> None:
+        """Stop working on it."""
+
+    def state(self) -> QueueState:
+        """Whether submissions are evaluated."""
+
+    def refuse_others(self, request: Request, identifier: str) -> None:
+        """Raise unless the request comes from the owner of a submission."""
+
+    def private_scores(self, identifier: str) -> ScoreTable:
+        """The scores of an unpublished submission."""
+
+    def private_maps(self, identifier: str) -> list[MapRecord]:
+        """The maps of an unpublished submission."""
 
 
 class Site:
@@ -27,7 +64,7 @@ class Site:
         self,
         source: StoreSource,
         hidden: Iterable[str] | Hidden = (),
-        submissions: Submissions | None = None,
+        submissions: SubmissionService | None = None,
         store_url: str | None = None,
     ) -> None:
         self.source = source
@@ -41,5 +78,7 @@ class Site:
             self.scenes = SceneReader(source, concealed, submissions.private_maps)
         self.painter = LayerPainter(self.scenes)
         self.answers = Answers(source.version)
-        self.statistics = Turns(STATISTICS_AT_ONCE, MOST_WAITING)
-        self.pictures = Turns(PICTURES_AT_ONCE, MOST_WAITING)
+        self.decisions = ConcurrencyLimit(1, MOST_WAITING)
+        self.tables = ConcurrencyLimit(TABLES_AT_ONCE, MOST_WAITING)
+        self.statistics = ConcurrencyLimit(1, MOST_WAITING)
+        self.pictures = ConcurrencyLimit(PICTURES_AT_ONCE, MOST_WAITING)

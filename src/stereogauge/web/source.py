@@ -1,11 +1,13 @@
 """The store behind a site, read once per version of it.
 
-A scene's name is the one that a score cube gives it: "dataset/scene" where a store holds several datasets.
+A scene is a dataset and an id: two datasets may use the same id. Without a dataset, scores of several datasets call
+their scenes "dataset/id".
 """
 
 from __future__ import annotations
 
 import glob
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,8 +21,9 @@ import numpy as np
 from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.datasets.layout import MAP_SUFFIXES
 from stereogauge.datasets.results.manifest import manifest_beside, of_map
-from stereogauge.errors import StereogaugeError, StoreError, unknown_name
+from stereogauge.errors import StereogaugeError, StoreError
 from stereogauge.evaluation.error_density import stored_results
+from stereogauge.figures.palette import Style, algorithm_styles
 from stereogauge.io.files import DisparityFile
 from stereogauge.io.remote_path import is_remote
 from stereogauge.model import ResultSet, Scene
@@ -37,6 +40,9 @@ from stereogauge.web.errors import UnknownChoiceError
 SECONDS_BETWEEN_LOOKS = 0.5
 UNNAMED = "unnamed"
 USUAL_PROFILE = "balanced"
+COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
+OWN = Style("#7a7a7a", "star")
+"""An unpublished submission, which only its owner sees."""
 NO_SCORES = "There are no scores yet; `stereogauge evaluate DATASET:ROOT RESULTS --store STORE` makes some."
 
 
@@ -58,6 +64,13 @@ class ProtocolRecord(NamedTuple):
         return (self.key, self.name, *self.also)
 
 
+class ScenePlace(NamedTuple):
+    """A scene: its dataset, and its id in it."""
+
+    dataset: str
+    scene: str
+
+
 class Maps(NamedTuple):
     """The files of one algorithm's maps of one scene, None where there is none; confidence maps by name."""
 
@@ -71,11 +84,10 @@ class _Kept:
     """The parts of one version of a store that were read."""
 
     version: str
-    cubes: dict[str, ScoreCube] = field(default_factory=dict)
+    cubes: dict[tuple[str, str | None], ScoreCube] = field(default_factory=dict)
     protocols: tuple[ProtocolRecord, ...] | None = None
     algorithms: tuple[StoredAlgorithm, ...] | None = None
-    scenes: dict[str, Scene] = field(default_factory=dict)
-    maps: dict[tuple[str, str], Maps] = field(default_factory=dict)
+    maps: dict[tuple[str, ScenePlace], Maps] = field(default_factory=dict)
 
 
 class StoreSource:
@@ -116,8 +128,8 @@ class StoreSource:
     def protocols(self) -> tuple[ProtocolRecord, ...]:
         """One record per scoring hash and way to aggregate.
 
-        The first one is what a visitor meets: it measures most of what the balanced profile weighs, and has most
-        algorithms on all its scenes.
+        The first one is what a visitor meets: it measures most of what the balanced profile weighs, on most scenes with
+        most algorithms.
         """
         with self._lock:
             kept = self._current()
@@ -142,17 +154,35 @@ class StoreSource:
                 preset = self._store.protocol(scoring)
                 yield ProtocolRecord(scoring, preset.name if preset else UNNAMED, preset)
 
-    def protocol(self, name: str | None = None) -> ProtocolRecord:
-        """The protocol with this name or scoring hash; without a name the first one."""
+    def protocol(self, name: str | None = None, dataset: str | None = None, *, filled: bool = False) -> ProtocolRecord:
+        """The protocol with this name or scoring hash, of those with scores of a dataset; without a name the first.
+
+        With `filled`, the one of the same datasets under which holes were filled first.
+        """
         records = self.protocols()
         if not records:
             raise StereogaugeError(NO_SCORES)
-        if name is None:
-            return records[0]
-        for record in records:
-            if name in record.names:
+        if dataset is not None:
+            known = {owner for record in records for owner in self.cube(record.key).datasets}
+            records = tuple(record for record in records if dataset in self.cube(record.key).datasets)
+            if not records:
+                raise UnknownChoiceError("dataset", dataset, known)
+        found = next((record for record in records if name is None or name in record.names), None)
+        if found is None:
+            raise UnknownChoiceError("protocol", str(name), {known for record in records for known in record.names})
+        return self._filled(found, records, dataset) if filled else found
+
+    def _filled(self, found: ProtocolRecord, records: Iterable[ProtocolRecord], dataset: str | None) -> ProtocolRecord:
+        wanted = {dataset} if dataset is not None else set(self.cube(found.key).datasets)
+        for record in (found, *records):
+            policy = record.protocol.invalid if record.protocol else ""
+            if policy == "fill" and wanted <= set(self.cube(record.key).datasets):
                 return record
-        raise UnknownChoiceError("protocol", name, {known for record in records for known in record.names})
+        names = ", ".join(sorted(wanted))
+        raise StereogaugeError(
+            f"There are no scores of {names} from maps with filled holes, which a value at every pixel requires; "
+            f"evaluate again with --set invalid=fill."
+        )
 
     def _has_scores(self, key: str) -> bool:
         try:
@@ -160,13 +190,13 @@ class StoreSource:
         except StoreError:
             return False
 
-    def cube(self, key: str) -> ScoreCube:
-        """All scores under a scoring hash."""
+    def cube(self, key: str, dataset: str | None = None) -> ScoreCube:
+        """All scores under a scoring hash, or those of one dataset."""
         with self._lock:
             cubes = self._current().cubes
-            if key not in cubes:
-                cubes[key] = self._store.cube(protocol=key)
-            return cubes[key]
+            if (key, dataset) not in cubes:
+                cubes[key, dataset] = self._store.cube(protocol=key, dataset=dataset)
+            return cubes[key, dataset]
 
     def algorithms(self) -> tuple[StoredAlgorithm, ...]:
         """Every algorithm, in the order of first evaluation."""
@@ -176,22 +206,27 @@ class StoreSource:
                 kept.algorithms = tuple(self._store.algorithms())
             return kept.algorithms
 
-    def scene(self, name: str) -> Scene:
+    def styles(self, names: Iterable[str] = ()) -> dict[str, Style]:
+        """One colour and marker per algorithm, the same in every view; those of `names` that are not public get OWN."""
+        records = self.algorithms()
+        styles = algorithm_styles(record.name for record in records)
+        stated = {record.name: record.colour for record in records if COLOUR.fullmatch(record.colour)}
+        public = {name: style._replace(colour=stated.get(name, style.colour)) for name, style in styles.items()}
+        return dict.fromkeys(names, OWN) | public
+
+    def scene(self, place: ScenePlace) -> Scene:
         """The scene, rebuilt from the files that it was evaluated with."""
         with self._lock:
-            scenes = self._current().scenes
-            if name not in scenes:
-                scenes[name] = self._store.scene(*self.dataset_and_scene(name))
-            return scenes[name]
+            return self._store.scene(*place)
 
-    def maps(self, algorithm: str, scene: str) -> Maps:
+    def maps(self, algorithm: str, place: ScenePlace) -> Maps:
         """The files that were evaluated, and the confidence maps beside them."""
         with self._lock:
             kept = self._current().maps
-            if (algorithm, scene) not in kept:
-                record = self._store.map_record(algorithm, *self.dataset_and_scene(scene))
-                kept[algorithm, scene] = Maps() if record is None else self.maps_of(record)
-            return kept[algorithm, scene]
+            if (algorithm, place) not in kept:
+                record = self._store.map_record(algorithm, *place)
+                kept[algorithm, place] = Maps() if record is None else self.maps_of(record)
+            return kept[algorithm, place]
 
     def maps_of(self, record: MapRecord) -> Maps:
         """The files that a record names, as far as they may be read here, and the confidence maps beside them."""
@@ -231,39 +266,38 @@ class StoreSource:
         uploaded = Path(path).resolve().is_relative_to(self.uploads)
         return None if uploaded and Path(path).suffix != ".pfm" else source
 
-    def with_confidence(self, algorithm: str, scenes: Iterable[str]) -> list[str]:
-        """Those of the scenes for which the algorithm has confidence maps.
+    def with_confidence(self, algorithm: str, places: Mapping[str, ScenePlace]) -> list[str]:
+        """The names of those scenes for which the algorithm has confidence maps.
 
         Looked for scene by scene only where there are confidence maps beside the first map.
         """
-        names = iter(scenes)
-        first = next((maps.left for name in names if (maps := self.maps(algorithm, name)).left is not None), None)
-        folder = _folder(first)
+        found = (self.maps(algorithm, place).left for place in places.values())
+        folder = _folder(next((left for left in found if left is not None), None))
         if folder is None or not (folder / "confidence").is_dir():
             return []
-        return [name for name in scenes if self.maps(algorithm, name).confidence]
-
-    def dataset_and_scene(self, name: str) -> tuple[str, str]:
-        """The dataset of a scene, and the scene's name within it."""
-        for record in self.protocols():
-            cube = self.cube(record.key)
-            if name in cube.scenes:
-                dataset = cube.datasets[cube.scenes.index(name)]
-                return dataset, name.removeprefix(f"{dataset}/")
-        raise unknown_name("scene", name, {scene for r in self.protocols() for scene in self.cube(r.key).scenes})
+        return [name for name, place in places.items() if self.maps(algorithm, place).confidence]
 
     def _current(self) -> _Kept:
         self.version()
         return self._kept
 
 
+def scene_places(cube: ScoreCube) -> dict[str, ScenePlace]:
+    """The scenes of a cube by the names that it gives them."""
+    datasets = cube.datasets or ("",) * len(cube.scenes)
+    return {
+        name: ScenePlace(dataset, name.removeprefix(f"{dataset}/"))
+        for name, dataset in zip(cube.scenes, datasets, strict=True)
+    }
+
+
 def _coverage(cube: ScoreCube) -> tuple[float, int, int]:
-    """The share of the balanced profile that is measured, and the numbers of algorithms on every scene and scores."""
+    """The share of the balanced profile that is measured, the maps of complete algorithms, and the number of scores."""
     known = np.isfinite(cube.values)
     on_scene = np.asarray(known.any(axis=2))
-    metrics = {column.metric for column in cube.columns}
+    metrics = {column.metric for place, column in enumerate(cube.columns) if known[:, :, place].any()}
     measured = sum(weight for metric, weight in load_profile(USUAL_PROFILE).weights.items() if metric in metrics)
-    return round(measured, 3), int(on_scene.all(axis=1).sum()), int(known.sum())
+    return round(measured, 3), int(on_scene.all(axis=1).sum()) * len(cube.scenes), int(known.sum())
 
 
 def _folder(source: Any) -> Path | None:

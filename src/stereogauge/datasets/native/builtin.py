@@ -55,6 +55,7 @@ MOTORCYCLE = DatasetFamily(
     load=load_motorcycle,
     needs_root=False,
     homepage="https://vision.middlebury.edu/stereo/data/scenes2014/",
+    threshold=2.0,
 )
 
 

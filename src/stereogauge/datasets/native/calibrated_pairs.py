@@ -10,7 +10,7 @@ from dataclasses import replace
 from stereogauge.datasets.calibration import read_middlebury_calibration
 from stereogauge.datasets.declaration import Archive, DatasetFamily
 from stereogauge.datasets.layout import MIDDLEBURY_TERMS, png_size
-from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace
+from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace, without_truth
 from stereogauge.io.files import DisparityFile, MaskFile
 from stereogauge.model import Calibration
 
@@ -33,13 +33,9 @@ _FOLDER = "{folder}"
 
 
 def _calibration(place: ScenePlace) -> Calibration:
-    """The scene's calib.txt; an ndisp that is the width of the image, as ETH3D states it, is not a search range."""
+    """The scene's calib.txt, which must be for images of this size."""
     path, left = place.find(f"{_FOLDER}/calib.txt"), place.find(f"{_FOLDER}/im0.png")
-    if path is None or left is None:
-        return Calibration()
-    width, height = png_size(left)
-    found = read_middlebury_calibration(path, (width, height))
-    return replace(found, ndisp=None) if found.ndisp == width else found
+    return Calibration() if path is None or left is None else read_middlebury_calibration(path, png_size(left))
 
 
 def _pair(truth: str, truth_right: str, *, right: str = "im1.png", folders: tuple[str, ...] = ("",)) -> SceneLayout:
@@ -89,6 +85,7 @@ MIDDLEBURY_V3 = DatasetFamily(
         for letter in RESOLUTIONS
     },
     homepage=f"{_SITE}/eval3/",
+    threshold=2.0,
 )
 
 _PERFECT = SceneFolders(
@@ -106,6 +103,7 @@ MIDDLEBURY_2014 = DatasetFamily(
     variants={"E": "right image with other exposure", "L": "right image with other lighting"},
     archives={"": tuple(Archive(f"{_SITE}/data/scenes2014/zip/{scene}-perfect.zip") for scene in SCENES_2014)},
     homepage=f"{_SITE}/data/scenes2014/",
+    threshold=2.0,
 )
 MIDDLEBURY_2021 = DatasetFamily(
     id="middlebury-2021",
@@ -119,6 +117,12 @@ MIDDLEBURY_2021 = DatasetFamily(
     scenes=_PERFECT,
     archives={"": (Archive(f"{_SITE}/data/scenes2021/zip/all.zip"),)},
     homepage=f"{_SITE}/data/scenes2021/",
+    threshold=2.0,
+)
+_ETH3D_PAIR = replace(
+    _pair("disp0GT.pfm", "", folders=("", "two_view_training_gt/", "../two_view_training_gt/")),
+    needs=("gt", "left", "right"),
+    pairs=None,
 )
 ETH3D = DatasetFamily(
     id="eth3d",
@@ -137,12 +141,11 @@ ETH3D = DatasetFamily(
         "7-Zip into one folder (this program unpacks only zip and tar)."
     ),
     scenes=SceneFolders(
-        replace(
-            _pair("disp0GT.pfm", "", folders=("", "two_view_training_gt/", "../two_view_training_gt/")),
-            needs=("gt", "left", "right"),
-            pairs=None,
-        ),
-        roots=("two_view_training", ""),
+        (_ETH3D_PAIR, without_truth(_ETH3D_PAIR, f"{_FOLDER}/im0.png")),
+        roots=("two_view_{split}", ""),
+        choices={"split": ("training", "test")},
     ),
+    options={"split": "training (default) or test, which has no ground truth"},
     homepage="https://www.eth3d.net/datasets#low-res-two-view",
+    ndisp=64,
 )

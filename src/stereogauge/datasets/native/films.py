@@ -11,7 +11,7 @@ import numpy as np
 from stereogauge.datasets.calibration import calibration_of
 from stereogauge.datasets.declaration import Archive, DatasetFamily
 from stereogauge.datasets.layout import png_size
-from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace
+from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace, without_truth
 from stereogauge.errors import FileError
 from stereogauge.io.files import DisparityFile, FlagFile, MaskFile
 from stereogauge.model import Calibration, Mask
@@ -25,6 +25,7 @@ SUBSETS = ("FlyingThings3D", "Driving", "Monkaa")
 _EXCERPT = "sample"
 SINTEL_FRAMES = SceneLayout(
     id="{sequence}-{frame}",
+    film=True,
     # Pixels that leave the right frame are not evaluated by the benchmark, so their ground truth is unknown.
     truth=DisparityFile("disparities/{sequence}/{frame}.png", "sintel", masks=("outofframe/{sequence}/{frame}.png",)),
     left="{variant}_left/{sequence}/{frame}.png",
@@ -110,6 +111,23 @@ _MATCHES, _DETAIL, _SKY = (
     _SPRING_MAPS % (kind, kind) for kind in ("matchmap_disp1_left", "detailmap_disp1_left", "skymap_left")
 )
 _SPRING_TRUTH = DisparityFile("{sequence}/disp1_left/disp1_left_{frame}.dsp5", encoding="spring")
+_SPRING_FRAMES = SceneLayout(
+    id="{sequence}-{frame}",
+    film=True,
+    # The map is on a grid twice as fine, in Full-HD pixels; the protocol `spring` uses all values of a pixel.
+    truth=replace(_SPRING_TRUTH, step=2),
+    truth_right=DisparityFile("{sequence}/disp1_right/disp1_right_{frame}.dsp5", encoding="spring", step=2),
+    truth_fine=_SPRING_TRUTH,
+    left="{sequence}/frame_left/frame_left_{frame}.png",
+    right="{sequence}/frame_right/frame_right_{frame}.png",
+    masks={
+        "high-detail": FlagFile(_DETAIL),
+        "unmatched": FlagFile(_MATCHES),
+        "nonocc": FlagFile(_MATCHES, invert=True),
+        "sky": FlagFile(_SKY, halved=True),
+    },
+    calibration=_spring_camera,
+)
 SPRING = DatasetFamily(
     id="spring",
     name="Spring",
@@ -127,24 +145,11 @@ SPRING = DatasetFamily(
         "the benchmark's strata, the maps from https://doi.org/10.18419/darus-3376 and unpack them into one folder."
     ),
     scenes=SceneFolders(
-        SceneLayout(
-            id="{sequence}-{frame}",
-            # The map is on a grid twice as fine, in Full-HD pixels; the protocol `spring` uses all values of a pixel.
-            truth=replace(_SPRING_TRUTH, step=2),
-            truth_right=DisparityFile("{sequence}/disp1_right/disp1_right_{frame}.dsp5", encoding="spring", step=2),
-            truth_fine=_SPRING_TRUTH,
-            left="{sequence}/frame_left/frame_left_{frame}.png",
-            right="{sequence}/frame_right/frame_right_{frame}.png",
-            masks={
-                "high-detail": FlagFile(_DETAIL),
-                "unmatched": FlagFile(_MATCHES),
-                "nonocc": FlagFile(_MATCHES, invert=True),
-                "sky": FlagFile(_SKY, halved=True),
-            },
-            calibration=_spring_camera,
-        ),
-        roots=("train", "spring/train", ""),
+        (_SPRING_FRAMES, without_truth(_SPRING_FRAMES, "{sequence}/frame_left/frame_left_{frame}.png")),
+        roots=("{split}", "spring/{split}", ""),
+        choices={"split": ("train", "test")},
     ),
+    options={"split": "train (default) or test, which has no ground truth"},
     homepage="https://spring-benchmark.org/",
 )
 
@@ -171,6 +176,7 @@ def _frames(side: str) -> tuple[str, ...]:
 
 _SCENE_FLOW = SceneLayout(
     id="{subset}/{place}/{frame}",
+    film=True,
     truth=DisparityFile("disparity/{place**}/left/{frame}.pfm", encoding="pfm"),
     truth_right=DisparityFile("disparity/{place}/right/{frame}.pfm", encoding="pfm"),
     left=_frames("left"),
@@ -205,7 +211,7 @@ SCENEFLOW = DatasetFamily(
     layout=(
         "frames_cleanpass/, frames_finalpass/ and disparity/ as unpacked, with …/left/NAME and …/right/NAME; here or "
         "below FlyingThings3D/, Driving/, Monkaa/; or flat as RGB_cleanpass/left/, disparity/left/, occlusion/left/; "
-        "or the sampler, whose maps are disparity/NAME.pfm"
+        "or the sampler as unpacked, Sampler/Driving/ and so on with disparity/NAME.pfm"
     ),
     terms="For research, not for commercial use; the download page requires agreement.",
     citation=(
@@ -218,7 +224,7 @@ SCENEFLOW = DatasetFamily(
     ),
     scenes=SceneFolders(
         (_SCENE_FLOW, _SAMPLER),
-        roots=("", *SUBSETS),
+        roots=("", *SUBSETS, *(f"Sampler/{name}" for name in SUBSETS)),
         choices={"split": ("", "TRAIN", "TEST")},
         all_roots=True,
     ),
@@ -226,4 +232,6 @@ SCENEFLOW = DatasetFamily(
     variants={"clean": "clean pass (default)", "final": "final pass with blur"},
     options={"split": "TRAIN or TEST of FlyingThings3D; without it both"},
     homepage="https://lmb.informatik.uni-freiburg.de/resources/datasets/SceneFlowDatasets.en.html",
+    ndisp=192,
+    threshold=3.0,
 )

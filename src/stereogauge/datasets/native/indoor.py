@@ -10,42 +10,35 @@ from __future__ import annotations
 import configparser
 from pathlib import Path
 
-from stereogauge.datasets.calibration import calibration_of
+from stereogauge.datasets.calibration import MILLIMETRE, calibration_of, stored_matrices
 from stereogauge.datasets.declaration import DatasetFamily
 from stereogauge.datasets.layout import MAP_SUFFIXES
-from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace
+from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace, calibration_in, without_truth
 from stereogauge.errors import FileError
-from stereogauge.io.files import DisparityFile, LabelFile, MaskFile
+from stereogauge.io.files import DisparityFile, FlagFile, LabelFile, MaskFile
 from stereogauge.model import Calibration
-
-_MILLIMETRE = 1e-3
 
 
 def _booster_camera(path: Path) -> Calibration:
     """f of the rectified left camera in px and the baseline, stored in millimetres."""
-    import cv2
-
-    try:
-        stored = cv2.FileStorage(str(path), cv2.FILE_STORAGE_READ)
-        matrix, baseline = stored.getNode("proj_matL").mat(), stored.getNode("baselineLR").real()
-        stored.release()
-    except (cv2.error, SystemError):
-        matrix = None
-    if matrix is None or matrix[0, 0] <= 0 or not baseline:
-        raise FileError(f"{path} is not a calibration of Booster: it has no proj_matL or baselineLR.")
-    return Calibration(focal=float(matrix[0, 0]), baseline=abs(float(baseline)) * _MILLIMETRE)
+    camera, baseline = stored_matrices(path, proj_matL=(3, 4), baselineLR=(1, 1))
+    return calibration_of(path, focal=float(camera[0, 0]), baseline=abs(float(baseline[0, 0])) * MILLIMETRE)
 
 
-def _booster_calibration(place: ScenePlace) -> Calibration:
-    path = place.find("{scene}/calib_00-{camera}.xml")
-    return Calibration() if path is None else place.once(_booster_camera, path)
-
-
-def _classes(place: ScenePlace) -> dict[str, dict[str, str]]:
-    path = place.find("{scene}/mask_cat.png")
-    return {} if path is None else {"metadata": {"classes": str(path)}}
-
-
+_BOOSTER_PAIRS = SceneLayout(
+    each="{scene}/camera_00/{light}.png",
+    id="{scene}-{light}",
+    truth=DisparityFile("{scene}/disp_00.npy", encoding="npy"),
+    truth_right=DisparityFile("{scene}/disp_{camera}.npy", encoding="npy"),
+    left="{scene}/camera_00/{light}.png",
+    right="{scene}/camera_{camera}/{light}.png",
+    masks={
+        "nonocc": MaskFile("{scene}/mask_00.png"),
+        **{f"class-{number}": MaskFile("{scene}/mask_cat.png", value=number) for number in range(4)},
+    },
+    calibration=calibration_in("{scene}/calib_00-{camera}.xml", _booster_camera),
+    needs=("gt", "right"),
+)
 BOOSTER = DatasetFamily(
     id="booster",
     name="Booster",
@@ -60,27 +53,16 @@ BOOSTER = DatasetFamily(
     ),
     obtain="download the training set from https://amsacta.unibo.it/id/eprint/6876.",
     scenes=SceneFolders(
-        SceneLayout(
-            each="{scene}/camera_00/{light}.png",
-            id="{scene}-{light}",
-            truth=DisparityFile("{scene}/disp_00.npy", encoding="npy"),
-            truth_right=DisparityFile("{scene}/disp_{camera}.npy", encoding="npy"),
-            left="{scene}/camera_00/{light}.png",
-            right="{scene}/camera_{camera}/{light}.png",
-            masks={
-                "nonocc": MaskFile("{scene}/mask_00.png"),
-                **{f"class-{number}": MaskFile("{scene}/mask_cat.png", value=number) for number in range(4)},
-            },
-            calibration=_booster_calibration,
-            details=_classes,
-            needs=("gt", "right"),
-        ),
-        roots=("", "{variant}", "train/{variant}"),
+        (_BOOSTER_PAIRS, without_truth(_BOOSTER_PAIRS, "{scene}/camera_00/{light}.png")),
+        roots=("", "{variant}", "{split}/{variant}"),
+        choices={"split": ("train", "test")},
         fields={"balanced": {"camera": "02"}, "unbalanced": {"camera": "01"}},
     ),
     default="balanced",
+    options={"split": "train (default) or test, which has no ground truth"},
     variants={"balanced": "two cameras of 12 MP (default)", "unbalanced": "12 MP on the left, 1.1 MP on the right"},
     homepage="https://cvlab-unibo.github.io/booster-web",
+    threshold=2.0,
 )
 
 MATERIALS = {"diffuse": 1, "transparent": 2, "reflective": 3}
@@ -131,10 +113,7 @@ _TRUTHS = ("gt", "disparity", "disp", "disp_left", "gt_left", "groundtruth")
 _FLOATS = tuple(suffix for suffix in MAP_SUFFIXES if suffix not in (".png", ".pgm"))
 
 
-def _parameters(place: ScenePlace) -> Calibration:
-    path = place.find("{folder}/parameters.cfg")
-    if path is None:
-        return Calibration()
+def _parameters(path: Path) -> Calibration:
     parser = configparser.ConfigParser()
     try:
         parser.read_string(path.read_text(encoding="utf-8"))
@@ -160,20 +139,35 @@ def _scenes(name: str) -> tuple[str, str]:
     return f"{{scene}}/{name}", f"{{group}}/{{scene}}/{name}"
 
 
+_LIGHT_FIELD_MASKS = {
+    "planes": "mask_planes",
+    "fine": "mask_fine",
+    "continuous": "mask_smooth_surfaces",
+    "discontinuities": "mask_discontinuities",
+}
+"""Masks of the benchmark by the name that they have here: planes and fine structures replace the search for them.
+
+Those of discontinuities and fine structures are for the ground truth of ten times the size, on which the benchmark
+measures them; at the size of the estimates a pixel belongs to a mask where half of its 10 × 10 block does.
+"""
 _LIGHT_FIELD = SceneLayout(
     each=_scenes("gt_disp_lowres.pfm"),
     truth=DisparityFile("{folder}/gt_disp_lowres.pfm", encoding="pfm"),
     left="{folder}/input_Cam040.png",
     right="{folder}/input_Cam041.png",
     views={float(number - 40): f"{{folder}}/input_Cam{number:03d}.png" for number in (*range(36, 40), *range(42, 45))},
-    calibration=_parameters,
+    masks={
+        name: (FlagFile(f"{{folder}}/{file}_lowres.png"), FlagFile(f"{{folder}}/{file}_highres.png", times=10))
+        for name, file in _LIGHT_FIELD_MASKS.items()
+    },
+    calibration=calibration_in("{folder}/parameters.cfg", _parameters),
     derive=_folder,
     details=lambda place: {"metadata": {"signed": True}},
     needs=("gt", "left", "right"),
 )
 _PLAIN_PAIRS = tuple(
     SceneLayout(
-        each=_scenes(f"{left}.*"),
+        each=f"{{scene}}/{left}.*",  # one level below another are sites, which any folder may have
         truth=tuple(DisparityFile(f"{{folder}}/{stem}{suffix}") for stem in _TRUTHS for suffix in _FLOATS),
         left=f"{{folder}}/{left}.*",
         right=f"{{folder}}/{right}.*",
@@ -188,7 +182,8 @@ HCI = DatasetFamily(
     name="HCI 4D light field and Heidelberg-like stereo folders",
     layout=(
         "SCENE/ (also below training/, additional/, …) with input_Cam040.png, input_Cam041.png, gt_disp_lowres.pfm, "
-        "parameters.cfg; or SCENE/ with left.png, right.png and gt.pfm (floating-point map)"
+        "parameters.cfg and masks (mask_planes_lowres.png, mask_fine_highres.png, …) where there are some; "
+        "or SCENE/ with left.png, right.png and gt.pfm (floating-point map)"
     ),
     terms="Creative Commons BY-NC-SA 4.0 (light fields).",
     citation=(

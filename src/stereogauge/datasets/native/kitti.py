@@ -7,14 +7,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from stereogauge.datasets.calibration import read_kitti_calibration
 from stereogauge.datasets.declaration import DatasetFamily
 from stereogauge.datasets.layout import png_size
-from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace
+from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace, without_truth
 from stereogauge.io.files import DisparityFile, MaskFile
 from stereogauge.model import Calibration
 
@@ -72,18 +71,12 @@ _WITH_TRUTH = SceneLayout(
     details=_details,
     needs=("gt",),
 )
-_WITHOUT_TRUTH = replace(
-    _WITH_TRUTH,
-    each=f"{{left}}/{_FRAME}",
-    derive=lambda place: _truth_folders(place) if place.fields["split"] == "testing" else None,
-    needs=("left",),
-)
 
 
 def _frames(variants: Mapping[str, str], folders: Mapping[str, str]) -> SceneFolders:
     """The frames of a benchmark; `variants` gives the folders of left and right images and the camera numbers."""
     return SceneFolders(
-        (_WITH_TRUTH, _WITHOUT_TRUTH),
+        (_WITH_TRUTH, without_truth(_WITH_TRUTH, f"{{left}}/{_FRAME}", "testing")),
         roots=("{split}", ""),
         choices={"truth": ("", "occ", "noc"), "split": ("training", "testing")},
         fields={
@@ -100,6 +93,9 @@ _OPTIONS = {
     "split": "training (default) or testing, which has no ground truth",
 }
 _OBTAIN = "the page requires a registration, so please download {} from {} yourself and unpack into one folder."
+
+_NDISP = 128
+"""Fixed, since a range that follows the ground truth favours the matcher; few true disparities are larger."""
 
 KITTI_2012 = DatasetFamily(
     id="kitti-2012",
@@ -124,6 +120,8 @@ KITTI_2012 = DatasetFamily(
     default="grey",
     variants={"grey": "cameras 0 and 1 (default)", "colour": "cameras 2 and 3"},
     options=_OPTIONS,
+    ndisp=_NDISP,
+    threshold=3.0,
     homepage="https://www.cvlibs.net/datasets/kitti/eval_stereo_flow.php?benchmark=stereo",
 )
 KITTI_2015 = DatasetFamily(
@@ -143,5 +141,7 @@ KITTI_2015 = DatasetFamily(
         {"occ": "disp_occ_0", "noc": "disp_noc_0", "calibration": "calib_cam_to_cam"},
     ),
     options=_OPTIONS,
+    ndisp=_NDISP,
+    threshold=3.0,
     homepage="https://www.cvlibs.net/datasets/kitti/eval_scene_flow.php?benchmark=stereo",
 )

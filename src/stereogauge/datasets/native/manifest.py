@@ -1,11 +1,11 @@
 """Any folder as a dataset, described by a short TOML file with path templates.
 
 name = "my-data"
-[paths]                                   # {scene} differs between scenes; ground_truth or left is required
+[paths]                                   # {scene} differs between scenes, {site} between folders of them
 ground_truth = "{scene}/disp.png"
 left = "{scene}/left.png"
 right = "{scene}/right.png"
-calibration = "{scene}/calib.txt"         # as Middlebury's
+calibration = "{scene}/calib.txt"         # or OpenCV YAML/XML, ROS camera_info, Kalibr, JSON; see own-data
 [paths.masks]
 nonocc = "{scene}/visible.png"            # 255 = belongs to it
 [labels]                                  # classes of the label image [paths] labels = "{scene}/classes.png"
@@ -22,6 +22,7 @@ baseline = 0.12                           # metres
 order = ["first", "second"]
 resolution = 1.0                          # by default the image width / 3000
 border = 0
+film = false                              # whether scenes, in their order, are the frames of one film
 [tags]                                    # for selections such as --scenes tag:weather=rain
 camera = "rig 2"                          # of all scenes
 weather = { first = "rain", second = ["sun", "wind"] }
@@ -32,28 +33,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
-from stereogauge.datasets.calibration import read_middlebury_calibration
+from stereogauge.datasets.calibration import calibration_of, read_calibration
 from stereogauge.datasets.declaration import FOLDER as FOLDER_ID
 from stereogauge.datasets.declaration import MANIFEST, DatasetFamily
 from stereogauge.datasets.discovery import folder_layout
 from stereogauge.datasets.layout import check_template, has_manifest, in_order, wrong_folder
 from stereogauge.datasets.results.files import list_results
+from stereogauge.datasets.results.manifest import Number, for_scene
 from stereogauge.datasets.scene_layout import SceneLayout, ScenePlace
 from stereogauge.errors import DatasetError, unknown_name
 from stereogauge.io.encodings import is_depth
 from stereogauge.io.files import DisparityFile, LabelFile, MaskFile
 from stereogauge.loading import Declaration, convert, entry, read_toml
-from stereogauge.model import Calibration, Dataset, Scene
+from stereogauge.model import Calibration, Dataset, Scene, link_frames
 from stereogauge.tags import as_tags
 
 FILENAME = MANIFEST
-T = TypeVar("T")
-Number: TypeAlias = float | Mapping[str, float] | None
-"""A number of all scenes, or a table of numbers by scene."""
 Tag: TypeAlias = str | tuple[str, ...]
 
 
@@ -64,7 +63,7 @@ class PathEntries(Declaration, frozen=True):
     ground_truth_right: str = ""
     left: str = ""
     right: str = ""
-    calibration: Annotated[str, entry("calibration files as Middlebury's")] = ""
+    calibration: Annotated[str, entry("calibration files of a form that is known")] = ""
     labels: Annotated[str, entry("label images, whose classes [labels] names")] = ""
     masks: Annotated[Mapping[str, str], entry("masks by the region that they are, 255 = belongs to it")] = {}
 
@@ -72,7 +71,7 @@ class PathEntries(Declaration, frozen=True):
         """Refuse templates that leave the folder, and a manifest without ground truth and images."""
         parts = [getattr(self, name) for name in self.__struct_fields__ if name != "masks"]
         for template in filter(None, (*parts, *self.masks.values())):
-            check_template(template, origin, ("scene",))
+            check_template(template, origin, ("site", "scene"))
         if not (self.ground_truth or self.left):
             raise DatasetError(
                 f"{origin} needs a template ground_truth or left under [paths], as '{{scene}}/disp.pfm'."
@@ -94,7 +93,7 @@ class CalibrationEntries(Declaration, frozen=True):
     focal: Annotated[Number, entry("focal length in px")] = None
     baseline: Annotated[Number, entry("distance of the cameras in m")] = None
     doffs: Annotated[Number, entry("difference of the principal points in px")] = None
-    ndisp: Annotated[Number, entry("number of disparities")] = None
+    ndisp: Annotated[int | Mapping[str, int] | None, entry("number of disparities")] = None
 
 
 class Scenes(Declaration, frozen=True):
@@ -103,6 +102,7 @@ class Scenes(Declaration, frozen=True):
     order: Annotated[tuple[str, ...], entry("names of scenes")] = ()
     resolution: Annotated[Number, entry("size relative to full; default: image width / 3000")] = None
     border: Annotated[Number, entry("margin in px that is not evaluated")] = None
+    film: Annotated[bool, entry("whether scenes, in their order, are the frames of one film")] = False
 
 
 class Manifest(Declaration, frozen=True):
@@ -118,18 +118,6 @@ class Manifest(Declaration, frozen=True):
     tags: Mapping[str, Tag | Mapping[str, Tag]] = {}
 
 
-def for_scene(value: T | Mapping[str, T], scene_id: str, key: str, origin: str) -> T:
-    """`value` itself, or its entry for the scene when it is a table by scene."""
-    if not isinstance(value, Mapping):
-        return value
-    if scene_id not in value:
-        raise DatasetError(
-            f"{origin}: the table {key} has no entry for scene {scene_id!r}; it has: {', '.join(value) or 'none'}."
-        )
-    found: T = value[scene_id]
-    return found
-
-
 def _check_labels(manifest: Manifest, origin: str) -> None:
     """Refuse classes without a label image and a label image without classes."""
     if (manifest.labels is None) != (not manifest.paths.labels):
@@ -140,23 +128,28 @@ def _check_labels(manifest: Manifest, origin: str) -> None:
         )
 
 
+def _scene_id(place: ScenePlace) -> str:
+    """`SCENE`, or `SITE-SCENE` where folders of several sites hold scenes."""
+    return "-".join(filter(None, (place.fields.get("site", ""), place.fields["scene"])))
+
+
 def _layout(manifest: Manifest, origin: str) -> SceneLayout:
     """What a manifest declares, as a family of datasets would."""
     paths, truth, options = manifest.paths, manifest.ground_truth, manifest.scenes
     unknown = truth.unknown if isinstance(truth.unknown, tuple) else (truth.unknown,)
 
     def decode(file: DisparityFile, place: ScenePlace, calibration: Calibration | None) -> DisparityFile:
-        encoding = for_scene(truth.encoding, place.fields["scene"], "encoding", origin)
+        encoding = for_scene(truth.encoding, _scene_id(place), "encoding", origin)
         return replace(
             file,
             encoding=encoding,
-            scale=for_scene(truth.scale, place.fields["scene"], "scale", origin),
-            offset=for_scene(truth.offset, place.fields["scene"], "offset", origin) or 0.0,
+            scale=for_scene(truth.scale, _scene_id(place), "scale", origin),
+            offset=for_scene(truth.offset, _scene_id(place), "offset", origin) or 0.0,
             calibration=calibration if is_depth(encoding) else None,
         )
 
     def details(place: ScenePlace) -> dict[str, Any]:
-        scene = place.fields["scene"]
+        scene = _scene_id(place)
         scale = for_scene(truth.scale, scene, "scale", origin)
         return {
             "resolution": for_scene(options.resolution, scene, "resolution", origin),
@@ -166,6 +159,7 @@ def _layout(manifest: Manifest, origin: str) -> SceneLayout:
         }
 
     return SceneLayout(
+        id="{site}/{scene}" if "{site}" in paths.ground_truth + paths.left else "{scene}",
         truth=DisparityFile(paths.ground_truth, unknown=unknown),
         truth_right=DisparityFile(paths.ground_truth_right, unknown=unknown),
         left=paths.left,
@@ -189,13 +183,11 @@ def _tags(section: Mapping[str, Tag | Mapping[str, Tag]], scene_id: str, origin:
 def _calibration(place: ScenePlace, manifest: Manifest, origin: str) -> Calibration:
     """The scene's own calibration file, over which the manifest's single values go."""
     own, entries = place.find(manifest.paths.calibration), manifest.calibration
-    read = Calibration() if own is None else read_middlebury_calibration(own)
+    read = Calibration() if own is None else read_calibration(own)
     names = entries.__struct_fields__
-    stated = {key: for_scene(getattr(entries, key), place.fields["scene"], key, origin) for key in names}
-    given: dict[str, Any] = {key: value for key, value in stated.items() if value is not None}
-    if "ndisp" in given:
-        given["ndisp"] = int(given["ndisp"])
-    return replace(read, **given)
+    stated = {key: for_scene(getattr(entries, key), _scene_id(place), key, origin) for key in names}
+    given = {key: value for key, value in stated.items() if value is not None}
+    return calibration_of(Path(origin), **{**vars(read), **given})
 
 
 def found_layout(root: Path) -> dict[str, Any] | None:
@@ -237,6 +229,8 @@ def load(root: Path, variant: str, **options: Any) -> Dataset:
         if strange:
             raise unknown_name(f"scene under the tag {tag} in {path}", strange[0], found)
     scenes = [found[scene] for scene in order or in_order(found, ())]
+    if manifest.scenes.film:
+        link_frames((name, number, scene) for number, scene in enumerate(scenes))
     return Dataset(name, scenes, version=manifest.version, root=folder)
 
 
@@ -251,5 +245,9 @@ FOLDER = DatasetFamily(
     citation="your own data",
     obtain=f"`stereogauge datasets init FOLDER` writes {FILENAME} into your folder.",
     load=load,
-    options={"encoding": "of the ground truth", "scale": "stored value per pixel of the ground truth"},
+    options={
+        "encoding": "of the ground truth",
+        "scale": "stored value per pixel of the ground truth",
+        "unknown": "stored values of the ground truth that mean unknown",
+    },
 )

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from stereogauge.datasets.calibration import calibration_of
 from stereogauge.datasets.declaration import Archive, DatasetFamily
 from stereogauge.datasets.layout import MIDDLEBURY_TERMS
 from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace
@@ -170,7 +171,7 @@ def _cropped_camera(place: ScenePlace) -> dict[str, Any]:
         raise FileError(
             f"{path} should hold one number, the disparity offset in pixels; found {text[:40]!r}."
         ) from None
-    camera = Calibration(focal=FOCAL_LENGTH / divisor, baseline=BASELINE, doffs=offset)
+    camera = calibration_of(path, focal=FOCAL_LENGTH / divisor, baseline=BASELINE, doffs=offset)
     return {"calibration": camera, "metadata": {"scale": float(divisor)}}
 
 

@@ -1,4 +1,4 @@
-"""Streets beside KITTI: DrivingStereo, Argoverse stereo and Virtual KITTI 2."""
+"""Streets beside KITTI: DrivingStereo, Argoverse stereo, Virtual KITTI 2 and ApolloScape."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from stereogauge.datasets.calibration import calibration_of, kitti_vector, read_kitti_calibration
 from stereogauge.datasets.declaration import DatasetFamily
-from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace
+from stereogauge.datasets.layout import entries, is_junk
+from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace, calibration_in
 from stereogauge.errors import FileError
 from stereogauge.io.files import DisparityFile, MaskFile
 from stereogauge.model import Calibration
 
 DRIVING_CAMERAS = (101, 103)
 FULL_SIZE_SCALE = 128.0
-"""Stored value per pixel of full-size maps, as public readers (IGEV-Stereo's) divide; of half-size ones it is 256."""
+"""Stored value per pixel of full-size maps, as OpenStereo's reader divides; of half-size ones it is 256."""
 _DRIVING_TRUTH = "{folder**}/{frame}.png"
 WEATHERS = ("sunny", "cloudy", "foggy", "rainy")
 VIRTUAL_CAMERA = Calibration(focal=725.0087, baseline=0.532725)
@@ -26,10 +26,12 @@ CENTIMETRES = 100.0
 
 
 def _image_folders(place: ScenePlace) -> dict[str, str] | None:
-    """The folders of the images, named as that of the disparity map; None for maps of the other size."""
-    folder, size = place.fields["folder"], place.fields["variant"]
-    other = {"half": "full", "full": "half"}[size]
-    if "disparity-map" not in folder or f"{other}-size" in folder:
+    """The folders of the images, named as that of the disparity map; None for maps of the other size.
+
+    Only folders of full-size maps say their size.
+    """
+    folder = place.fields["folder"]
+    if "disparity-map" not in folder or ("full-size" in folder) != (place.fields["variant"] == "full"):
         return None
     sides = {side: folder.replace("disparity-map", f"{side}-image") for side in ("left", "right")}
     return {**sides, "sequence": place.fields["frame"].partition("_")[0]}
@@ -42,7 +44,9 @@ def _driving_calibration(place: ScenePlace) -> Calibration:
     the baseline.
     """
     pattern = f"{place.fields['variant']}-image-calib/*.txt"
-    files = place.once(lambda found: {path.stem: path for path in place.root.rglob(found)}, pattern)
+    files = place.once(
+        lambda found: {path.stem: path for path in place.root.rglob(found) if not is_junk(path.name)}, pattern
+    )
     path = files.get(place.fields["sequence"])
     if path is None:
         return Calibration()
@@ -91,47 +95,32 @@ DRIVING_STEREO = DatasetFamily(
     default="half",
     variants={"half": "half resolution (default)", "full": "full resolution, of the test and weather sets"},
     homepage="https://drivingstereo-dataset.github.io",
+    threshold=3.0,
 )
 
 
 def _argoverse_calibration(path: Path) -> Calibration:
-    """f of the rectified left camera, and the baseline from the fourth column of the right one's projection, |f·B| / f.
+    """f of the rectified left camera, and the baseline |f·Tx| / f from the entries Txf_ of both.
 
-    The rectified cameras have no translation of their own; without a projection that of the vehicle's frame is taken.
+    The rectified cameras have no translation in the vehicle's frame.
     """
     try:
         cameras = {
             entry["key"]: entry["value"] for entry in json.loads(path.read_text(encoding="utf-8"))["camera_data_"]
         }
-        left, right = (
-            next(cameras[key] for key in sorted(cameras) if f"stereo_front_{side}_rect" in key)
-            for side in ("left", "right")
-        )
+        left, right = (cameras[f"image_raw_stereo_front_{side}_rect"] for side in ("left", "right"))
         focal = float(left["focal_length_x_px_"])
-        projection = next((matrix for value in right.values() if (matrix := _projection(value)) is not None), None)
-        places = [camera["vehicle_SE3_camera_"]["translation"] for camera in (left, right)]
-        baseline = math.dist(*places) if projection is None else abs(projection[3]) / focal
-    except (KeyError, TypeError, ValueError, StopIteration, ZeroDivisionError) as problem:
+        baseline = abs(float(left["Txf_"]) - float(right["Txf_"])) / focal
+        centre = float(left["focal_center_x_px_"]), float(left["focal_center_y_px_"])
+    except (KeyError, TypeError, ValueError, ZeroDivisionError) as problem:
         raise FileError(f"{path} is not a calibration of Argoverse's rectified cameras ({problem!r}).") from None
-    return calibration_of(path, focal=focal, baseline=baseline)
-
-
-def _projection(value: Any) -> list[float] | None:
-    """The 12 numbers of a 3 × 4 matrix, row by row; None where the value is something else."""
-    rows = value if isinstance(value, list) else []
-    numbers = [number for row in rows for number in (row if isinstance(row, list) else [row])]
-    return [float(number) for number in numbers] if len(numbers) == 12 else None
-
-
-def _log_calibration(place: ScenePlace) -> Calibration:
-    path = place.find(f"{_IMAGES}/vehicle_calibration_stereo_info.json")
-    return Calibration() if path is None else place.once(_argoverse_calibration, path)
+    return calibration_of(path, focal=focal, baseline=baseline, centre=centre)
 
 
 def _nearest_right(place: ScenePlace) -> dict[str, str]:
     """The right image that was taken closest in time to the left one; their time stamps differ."""
     folder = place.base / f"{_IMAGES}/stereo_front_right_rect".format(**place.fields)
-    stamps = place.once(lambda right: [path.stem.rpartition("_")[2] for path in sorted(right.glob("*.*"))], folder)
+    stamps = place.once(lambda right: [path.stem.rpartition("_")[2] for path in entries(right)], folder)
     numbers = [stamp for stamp in stamps if stamp.isdecimal()]
     wanted = place.fields["stamp"]
     if wanted in stamps or not numbers or not wanted.isdecimal():
@@ -167,7 +156,7 @@ ARGOVERSE = DatasetFamily(
                 "fg": tuple(MaskFile(path, value=0, invert=True) for path in _OBJECTS),
                 "bg": tuple(MaskFile(path, value=0) for path in _OBJECTS),
             },
-            calibration=_log_calibration,
+            calibration=calibration_in(f"{_IMAGES}/vehicle_calibration_stereo_info.json", _argoverse_calibration),
             derive=_nearest_right,
         ),
         choices={"split": ("", "train", "val", "test")},
@@ -187,6 +176,7 @@ VIRTUAL_KITTI = DatasetFamily(
     ),
     scenes=SceneLayout(
         id="{place}-{frame}",
+        film=True,
         truth=DisparityFile("{place**}/frames/depth/Camera_0/depth_{frame}.png", "inverse", CENTIMETRES),
         truth_right=DisparityFile("{place}/frames/depth/Camera_1/depth_{frame}.png", "inverse", CENTIMETRES),
         left="{place}/frames/rgb/Camera_0/rgb_{frame}.*",
@@ -194,4 +184,35 @@ VIRTUAL_KITTI = DatasetFamily(
         calibration=VIRTUAL_CAMERA,
     ),
     homepage="https://europe.naverlabs.com/research/computer-vision/proxy-virtual-worlds-vkitti-2",
+    threshold=3.0,
+)
+APOLLO_CAMERA = Calibration(focal=2301.3147, centre=(1489.8536, 479.1750))
+"""Of the file intrinsic.txt of the training sets; no baseline is published."""
+BEYOND = 65535.0
+APOLLO_SCAPE = DatasetFamily(
+    id="apolloscape",
+    name="ApolloScape stereo",
+    layout=(
+        "stereo_train_001/ and so on with disparity/NAME_Camera_5.png, camera_5/NAME_Camera_5.jpg, "
+        "camera_6/NAME_Camera_6.jpg, fg_mask/, bg_mask/; the benchmark evaluates the region fg|bg"
+    ),
+    terms="As stated with the download, for research.",
+    citation=(
+        "X. Huang, P. Wang, X. Cheng, D. Zhou, Q. Geng and R. Yang, The ApolloScape open dataset for autonomous "
+        "driving and its application, TPAMI 42(10), 2020."
+    ),
+    obtain="download the stereo sets from http://apolloscape.auto/stereo.html.",
+    scenes=SceneLayout(
+        id="{place}-{frame}",
+        truth=DisparityFile("{place**}/disparity/{frame}_Camera_5.png", "middlebury", 1.0, unknown=(BEYOND,)),
+        left="{place}/camera_5/{frame}_Camera_5.*",
+        right="{place}/camera_6/{frame}_Camera_6.*",
+        masks={
+            "fg": MaskFile("{place}/fg_mask/{frame}_Camera_5.png", value=0, invert=True),
+            "bg": MaskFile("{place}/bg_mask/{frame}_Camera_5.png", value=0, invert=True),
+        },
+        calibration=APOLLO_CAMERA,
+    ),
+    homepage="http://apolloscape.auto/stereo.html",
+    threshold=3.0,
 )

@@ -1,4 +1,4 @@
-"""Sets that networks are trained on: InStereo2K, Falling Things, TartanAir, UnrealStereo4K and CREStereo's."""
+"""Sets that networks are trained on: InStereo2K, Falling Things, TartanAir, UnrealStereo4K, CREStereo's and FSD."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stereogauge.datasets.calibration import calibration_of
 from stereogauge.datasets.declaration import DatasetFamily
-from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace
+from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout
 from stereogauge.errors import FileError
 from stereogauge.io.files import DisparityFile
 from stereogauge.model import Calibration
@@ -55,10 +55,6 @@ def _camera(path: Path) -> Calibration:
     return calibration_of(path, focal=focal, baseline=FALLING_BASELINE)
 
 
-def _falling_camera(place: ScenePlace) -> Calibration:
-    return place.once(_camera, place.base / place.fields["place"] / "_camera_settings.json")
-
-
 FALLING_THINGS = DatasetFamily(
     id="fallingthings",
     name="Falling Things",
@@ -78,10 +74,7 @@ FALLING_THINGS = DatasetFamily(
         truth_right=DisparityFile("{place}/{frame}.right.depth.png", "inverse", TENTHS_OF_MILLIMETRES),
         left="{place}/{frame}.left.*",
         right="{place}/{frame}.right.*",
-        calibration=_falling_camera,
-        details=lambda place: {
-            "metadata": {"classes": str(place.base / "{place}/{frame}.left.seg.png".format(**place.fields))}
-        },
+        calibration=lambda place: place.once(_camera, place.base / place.fields["place"] / "_camera_settings.json"),
     ),
     homepage="https://research.nvidia.com/publication/2018-06_falling-things",
 )
@@ -100,6 +93,7 @@ TARTAN_AIR = DatasetFamily(
     obtain="download images and depth with the tools of https://github.com/castacks/tartanair_tools.",
     scenes=SceneLayout(
         id="{place}-{frame}",
+        film=True,
         truth=DisparityFile("{place**}/depth_left/{frame}_left_depth.npy", "inverse", METRES),
         truth_right=DisparityFile("{place}/depth_right/{frame}_right_depth.npy", "inverse", METRES),
         left="{place}/image_left/{frame}_left.*",
@@ -142,4 +136,22 @@ CRE_STEREO = DatasetFamily(
         right="{place}/{frame}_right.*",
     ),
     homepage="https://github.com/megvii-research/CREStereo",
+)
+FOUNDATION_STEREO = DatasetFamily(
+    id="fsd",
+    name="FoundationStereo's dataset (FSD)",
+    layout="SET/dataset/data/ with left/rgb/0000.jpg, right/rgb/0000.jpg, left/disparity/0000.png",
+    terms="NVIDIA's licence of the repository, for research.",
+    citation=(
+        "B. Wen, M. Trepte, J. Aribido, J. Kautz, O. Gallo and S. Birchfield, FoundationStereo: zero-shot stereo "
+        "matching, CVPR 2025."
+    ),
+    obtain="download the sample (3 GB) or the whole set (1 TB) from https://github.com/NVlabs/FoundationStereo.",
+    scenes=SceneLayout(
+        id="{place}-{frame}",
+        truth=DisparityFile("{place**}/left/disparity/{frame}.png", "fsd"),
+        left="{place}/left/rgb/{frame}.*",
+        right="{place}/right/rgb/{frame}.*",
+    ),
+    homepage="https://github.com/NVlabs/FoundationStereo",
 )

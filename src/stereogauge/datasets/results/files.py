@@ -3,8 +3,8 @@
 A zip is never unpacked: its files are read in place, through addresses of the form `zip://NAME::ARCHIVE`.
 
 Recognised without configuration: Middlebury v3 submissions (`SCENE/disp0ALG.pfm`, `timeALG.txt`), KITTI's
-(`disp_0/000000_10.png`, `data/…`), and one folder per algorithm with one file per scene (`ALG/SCENE.png`), also several
-such folders. Anything else needs a path template.
+(`disp_0/000000_10.png`, `data/…`), Spring's (`0003/disp1_left/disp1_left_0001.dsp5`), and one folder per algorithm with
+one file per scene (`ALG/SCENE.png`), also several such folders. Anything else needs a path template.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from stereogauge.datasets.archives import Limits, member_names
-from stereogauge.datasets.layout import MAP_SUFFIXES, check_template, map_name, template_pattern
+from stereogauge.datasets.layout import MAP_SUFFIXES, check_template, is_junk, map_name, template_pattern
 from stereogauge.errors import DatasetError, FileError
 from stereogauge.io.content import fetch
 from stereogauge.io.remote_path import RemotePath, is_in_object_store, local_copy, place
@@ -64,14 +64,14 @@ def list_results(path: str | os.PathLike[str]) -> ResultFiles:
     """The files below a folder or in a zip; hidden ones and links to folders are left out."""
     root = place(path)
     if root.is_dir():
-        return ResultFiles(root, root.resolve().name, tuple(sorted(n for n in _below(root) if not _hidden(n))))
+        return ResultFiles(root, root.resolve().name, tuple(sorted(n for n in _below(root) if not is_junk(n))))
     if not root.exists():
         raise DatasetError(f"The results {root} do not exist.")
     if root.suffix.lower() != ".zip":
         raise DatasetError(f"{root} is neither a folder of results nor a .zip of one.")
     archive = local_copy(root, str(root)) if is_in_object_store(root) else root
     names = member_names(archive, ZIP_LIMITS)
-    return ResultFiles(root, root.stem, tuple(sorted(name for name in names if not _hidden(name))), zipped=True)
+    return ResultFiles(root, root.stem, tuple(sorted(name for name in names if not is_junk(name))), zipped=True)
 
 
 def _below(root: os.PathLike[str]) -> Iterator[str]:
@@ -85,21 +85,16 @@ def _below(root: os.PathLike[str]) -> Iterator[str]:
         yield from (prefix + name for name in names)
 
 
-def _hidden(name: str) -> bool:
-    inside = f"/{name}/"
-    return "/." in inside or "/__MACOSX/" in inside
-
-
 # Folders that only hold what their parent is about, then those with something else than the left view's disparity.
 LEFT_FOLDERS = frozenset(
-    {"disp_0", "data", "left", "disparity", "disparities", "disp", "results", "training"}
+    {"disp_0", "disp1_left", "data", "left", "disparity", "disparities", "disp", "results", "training"}
     | {f"training{size}" for size in "qhf"}
     | {f"test{size}" for size in "qhf"}
 )
-RIGHT_FOLDERS = frozenset({"right"})
+RIGHT_FOLDERS = frozenset({"right", "disp1_right"})
 CONFIDENCE_FOLDERS = frozenset({"confidence"})
 OTHER_FOLDERS = frozenset({"disp_1", "flow"})
-FIELDS = ("algorithm", "scene")
+FIELDS = ("algorithm", "site", "scene")
 
 
 class Recognised(NamedTuple):
@@ -132,6 +127,8 @@ def _submission(name: str, folder: str, scenes: Mapping[str, str]) -> Recognised
     above, _, own = folder.rpartition("/")
     scene = scenes.get(own.lower())
     if scene is None:
+        scene, above = _with_site(above, own, scenes)
+    if scene is None:
         return None
     path = PurePosixPath(name)
     found = re.fullmatch(r"disp([01])(.*)", path.stem)
@@ -147,8 +144,22 @@ def _submission(name: str, folder: str, scenes: Mapping[str, str]) -> Recognised
 def _one_file_a_scene(name: str, folder: str, scenes: Mapping[str, str]) -> Recognised | None:
     stem, suffix = map_name(name)
     scene = scenes.get(stem.lower())
+    if scene is None and folder:
+        repeated = folder.rpartition("/")[2] + "_"  # Spring's files begin with the name of their folder
+        known = (_with_site(folder, own, scenes) for own in (stem, stem.removeprefix(repeated)))
+        scene, folder = next((found for found in known if found[0] is not None), (None, folder))
     meaning = _meaning(folder) if scene is not None and suffix in MAP_SUFFIXES else None
     return None if scene is None or meaning is None else Recognised(name, meaning[0], scene, *meaning[1:])
+
+
+def _with_site(folder: str, own: str, scenes: Mapping[str, str]) -> tuple[str | None, str]:
+    """The scene `SITE-OWN`, and its folder without the site's: scenes of several sites lie in a folder each."""
+    parts = _parts(folder)
+    site = len(parts) - 1
+    while site >= 0 and parts[site].lower() in LEFT_FOLDERS | RIGHT_FOLDERS:
+        site -= 1
+    scene = scenes.get(f"{parts[site]}-{own}".lower()) if site >= 0 else None
+    return scene, "/".join((*parts[:site], *parts[site + 1 :])) if site >= 0 else ""
 
 
 @functools.lru_cache(1024)
@@ -175,8 +186,11 @@ def _naming(folders: Sequence[str]) -> str:
 def recognise_by(template: str, name: str, scenes: Mapping[str, str]) -> Recognised | None:
     """What the file `name` is under a path template such as `{algorithm}/{scene}/disparity.pfm`."""
     found = template_pattern(template).fullmatch(name)
-    scene = scenes.get(found.group("scene").lower()) if found else None
-    if found is None or scene is None:
+    if found is None:
+        return None
+    site = found.groupdict().get("site")
+    scene = scenes.get("-".join(filter(None, (site, found.group("scene")))).lower())
+    if scene is None:
         return None
     return Recognised(name, found.groupdict().get("algorithm") or "", scene)
 

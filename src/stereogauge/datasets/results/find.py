@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from stereogauge.datasets.discovery import results_template
+from stereogauge.datasets.discovery import core_names, results_template
 from stereogauge.datasets.layout import MAP_SUFFIXES
 from stereogauge.datasets.results.files import (
     LEFT_FOLDERS,
@@ -24,6 +23,7 @@ from stereogauge.datasets.results.manifest import (
     FILENAMES,
     ResultDecoding,
     ResultManifest,
+    for_scene,
     manifest_of,
     of_map,
     read_manifest,
@@ -31,7 +31,7 @@ from stereogauge.datasets.results.manifest import (
 )
 from stereogauge.errors import DatasetError, FileError, SizeError
 from stereogauge.io.content import GZIP, fetch, suffix_of
-from stereogauge.io.encodings import is_depth
+from stereogauge.io.encodings import fixes_encoding, is_depth, keeps_encoding
 from stereogauge.io.files import DisparityFile
 from stereogauge.io.png_file import SIGNATURE, read_header
 from stereogauge.model import ConfidenceMaps, Dataset, ResultSet, Scene
@@ -44,17 +44,39 @@ SCALE_OF_SCENE = frozenset({"middlebury-v2"})
 
 
 class FoundResults(NamedTuple):
-    """The algorithms by name, the files (relative names) that are part of none of them, and all confidence maps.
+    """The algorithms by name, and the files (relative names) that are part of none of them.
 
-    A result set holds one confidence map per scene; `confidence` holds those of every measure, by algorithm and then by
-    (scene, measure); the measure is the folder below `confidence`, "" for that folder itself. `template` is the one
-    that was found; it is empty where the layout is a known one or was given.
+    `template` is the one that was found; it is empty where the layout is a known one or was given. `fixed` says that
+    the formats of all maps fix their encoding, so that a stated scale was meant for them.
     """
 
     results: list[ResultSet]
     unrecognised: list[str]
-    confidence: Mapping[str, Mapping[tuple[str, str], DisparityFile]] = MappingProxyType({})
     template: str = ""
+    fixed: bool = False
+
+
+def load_results(path: str | os.PathLike[str], dataset: Dataset, **options: Any) -> list[ResultSet]:
+    """The results of algorithms on a dataset in a folder or zip, as `sg.evaluate` takes them.
+
+    `options` are `template`, `encoding`, `scale`, `offset`, `unknown`, `flip`, `crop`, `name` and `manifest`: where
+    maps lie and how they are read, as on the command line. Maps are read when they are measured.
+
+    >>> data = sg.load_dataset("synthetic:planes", size=(48, 64), scenes=2)
+    >>> Path("runs/flat").mkdir(parents=True)
+    >>> for scene in data:
+    ...     sg.write_disparity(f"runs/flat/{scene.id}.pfm", scene.gt + 1)
+    >>> results = sg.load_results("runs", data)
+    >>> [result.name for result in results], round(sg.evaluate(results, data, ["mae"], ["all"]).value("mae"), 3)
+    (['flat'], 1.0)
+    """
+    found = find_results(path, dataset, **options)
+    if not found.results:
+        raise DatasetError(
+            f"{path} holds no maps for the scenes of {dataset.name} ({', '.join(dataset.ids[:4])}, …); say where they "
+            "lie with template, for example '{algorithm}/{scene}.pfm'."
+        )
+    return found.results
 
 
 def find_results(
@@ -87,28 +109,40 @@ def find_results(
     template = template or manifests.get("", ResultManifest()).template or None
     if template is not None:
         check_results_template(template, str(files.root))
-    recognised, rest = _recognise_all(files, dataset, template)
+    recognised, rest = _recognise_all(files, scene_names(dataset.ids), template)
     found_template = ""
     if template is None and not any(file.kind == "map" for file in recognised):
-        found_template = results_template(rest, scene_names(dataset.ids))
-        if found_template:
-            recognised, rest = _recognise_all(files, dataset, found_template)
+        for scenes in (scene_names(dataset.ids), core_names(dataset.ids)):
+            found_template = results_template(rest, scenes)
+            if found_template:
+                recognised, rest = _recognise_all(files, scenes, found_template)
+                break
     groups: dict[str, list[Recognised]] = {}
     for file in recognised:
         groups.setdefault(file.algorithm, []).append(file)
-    requested = ResultDecoding(encoding, scale, offset, unknown, flip, crop)
-    results, confidence = [], {}
+    requested = ResultDecoding(encoding, scale, offset, tuple(unknown), flip, tuple(crop))
+    first = {name: next((one for one in found if one.kind == "map"), found[0]) for name, found in groups.items()}
+    meant = meant_for(requested, {name: files.path(file.name) for name, file in first.items()})
+    results: list[ResultSet] = []
     for algorithm, found in sorted(groups.items()):
         own = manifest_of(algorithm, manifests)
-        result, unused = _result_set(algorithm, found, files, dataset, own, requested)
+        result, unused = _result_set(algorithm, found, files, dataset, own, meant[algorithm])
         rest += unused
         results += [result] if result.maps else []
         rest += [] if result.maps else [file.name for file in found if file.name not in unused]
-        confidence[name or result.name] = {
-            (file.scene, file.part): _confidence_file(files.path(file.name), dataset[file.scene], dataset, own)
-            for file in sorted((one for one in found if one.kind == "confidence"), key=_preference, reverse=True)
-        }
-    return FoundResults(_renamed(results, name, files), sorted(rest), confidence, found_template)
+    values_stated = requested.given and not is_depth(encoding)
+    all_fixed = values_stated and all(fixes_encoding(files.path(file.name)) for file in first.values())
+    return FoundResults(_renamed(results, name, files), sorted(rest), found_template, all_fixed)
+
+
+def meant_for(stated: ResultDecoding, maps: Mapping[str, str | os.PathLike[str]]) -> dict[str, ResultDecoding]:
+    """What was stated of the maps of several algorithms, by algorithm; `maps` holds one map of each.
+
+    A stated scale is not meant for a format that fixes its encoding, such as PFM, where other maps need it.
+    """
+    fixed = {name for name, path in maps.items() if stated.given and fixes_encoding(path)}
+    for_all = len(fixed) == len(maps) or is_depth(stated.encoding)
+    return {name: stated if for_all or name not in fixed else stated.without_values() for name in maps}
 
 
 def _renamed(results: list[ResultSet], name: str | None, files: ResultFiles) -> list[ResultSet]:
@@ -125,8 +159,9 @@ def _renamed(results: list[ResultSet], name: str | None, files: ResultFiles) -> 
     return results
 
 
-def _recognise_all(files: ResultFiles, dataset: Dataset, template: str | None) -> tuple[list[Recognised], list[str]]:
-    scenes = scene_names(dataset.ids)
+def _recognise_all(
+    files: ResultFiles, scenes: Mapping[str, str], template: str | None
+) -> tuple[list[Recognised], list[str]]:
     recognised, rest = [], []
     for name in files.names:
         if name.rpartition("/")[2] in FILENAMES:
@@ -164,7 +199,7 @@ def _result_set(
         there = [(scene, chosen[kind, part, scene.id].name) for scene in dataset if (kind, part, scene.id) in chosen]
         nothing_said = how == ResultDecoding() and dataset.name not in SCALE_OF_SCENE
         if nothing_said or (kind == "confidence" and not how.given):
-            return {scene.id: DisparityFile.plain(files.path(name)) for scene, name in there}
+            return {scene.id: DisparityFile(files.path(name)) for scene, name in there}
         return {scene.id: map_file(files.path(name), scene, dataset, how, title) for scene, name in there}
 
     confidence = {
@@ -189,16 +224,10 @@ def _result_set(
         description=manifest.description,
         link=manifest.link,
         colour=manifest.colour,
+        about=manifest.about,
         tags=as_tags(manifest.tags, title),
     )
     return result, unused
-
-
-def _confidence_file(
-    path: str | os.PathLike[str], scene: Scene, dataset: Dataset, manifest: ResultManifest
-) -> DisparityFile:
-    how = manifest.confidence.decoding
-    return map_file(path, scene, dataset, how, manifest.name or "") if how.given else DisparityFile(path)
 
 
 def _title(files: ResultFiles) -> str:
@@ -226,18 +255,21 @@ def map_file(
 ) -> DisparityFile:
     """The map `path` of a scene; without anything said, by the rule of the dataset, else as the file itself says."""
     own = scene.metadata.get("scale") if dataset.name in SCALE_OF_SCENE else None
-    encoding, scale, offset = how.encoding, how.number("scale", scene.id, owner), how.number("offset", scene.id, owner)
+    encoding = how.encoding
+    scale, offset = (for_scene(getattr(how, key), scene.id, key, owner or "The results") for key in ("scale", "offset"))
+    if keeps_encoding(path, encoding):
+        encoding = None
     if own is not None and not how.given and _is_8_bit_png(path, scene):
         encoding, scale = "middlebury", float(own)
     return DisparityFile(
         path,
         encoding,
-        scale,
-        offset or 0.0,
-        unknown=tuple(how.unknown),
+        None if scale is None else float(scale),
+        float(offset or 0.0),
+        unknown=tuple(how.unknown) if isinstance(how.unknown, Sequence) else (how.unknown,),
         calibration=scene.calibration if is_depth(encoding) else None,
         flip=how.flip or "",
-        crop=(*how.crop, *scene.shape[::-1]) if how.crop else (),
+        crop=(*map(int, how.crop), *scene.shape[::-1]) if how.crop else (),
     )
 
 

@@ -11,6 +11,8 @@
     link = "https://…"
     colour = "#1f77b4"
     template = "{scene}/out.pfm"   # in the folder that is given to the program
+    [about]                        # shown on the algorithm's page
+    authors = "A. Author"          # also publication, code, hardware, parameters, or what else is worth knowing
     [tags]                         # for selections such as --algorithms tag:technique=learned
     technique = "learned"
     trained-on = ["KITTI", "SceneFlow"]
@@ -26,10 +28,9 @@ What a folder says counts for the folders in it; the nearest one wins.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, Self, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
@@ -42,74 +43,69 @@ from stereogauge.tags import as_tags
 
 FILENAMES = ("results.toml", "stereogauge.toml")
 Word = TypeVar("Word", bound=str)
+T = TypeVar("T")
 Number: TypeAlias = float | Mapping[str, float] | None
 """A number of all scenes, or a table of numbers by scene."""
 WHAT = "a manifest of results"
+NOTHING_SAID: tuple[Any, ...] = (None, "", (), {})
 
 
-@dataclass(frozen=True)
-class ResultDecoding:
-    """How stored values become disparities; scale and offset may be by scene. None = not said."""
+def for_scene(value: T | Mapping[str, T], scene: str, key: str, origin: str) -> T:
+    """`value` itself, or its entry for the scene when it is a table by scene."""
+    if not isinstance(value, Mapping):
+        return value
+    if scene not in value:
+        raise DatasetError(
+            f"{origin}: the table {key} has no entry for scene {scene!r}; it has: {', '.join(value) or 'none'}."
+        )
+    found: T = value[scene]
+    return found
+
+
+class ValueEntries(Declaration, frozen=True):
+    """How stored values become numbers; scale and offset may be by scene. None = not said."""
 
     encoding: str | None = None
     scale: Number = None
     offset: Number = None
-    unknown: Sequence[float] = ()
-    flip: str | None = None
-    crop: Sequence[int] = ()
 
     @property
     def given(self) -> bool:
         """Whether anything was said of what stored values mean."""
         return not (self.encoding is None and self.scale is None and self.offset is None)
 
-    def over(self, other: ResultDecoding) -> ResultDecoding:
-        """This one where it says something, else `other`; an encoding drops the other's scale and offset."""
-        own = self.encoding is not None
-        return ResultDecoding(
-            self.encoding if own else other.encoding,
-            other.scale if self.scale is None and not own else self.scale,
-            other.offset if self.offset is None and not own else self.offset,
-            self.unknown or other.unknown,
-            self.flip or other.flip,
-            self.crop or other.crop,
-        )
+    def over(self, other: Self) -> Self:
+        """These entries where they say something, else `other`; an encoding drops the other's scale and offset."""
+        kept = other if self.encoding is None else replace(other, scale=None, offset=None)
+        said = {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) not in NOTHING_SAID}
+        return replace(kept, **said)
 
-    def number(self, key: str, scene: str, algorithm: str) -> float | None:
-        """`scale` or `offset` of one scene."""
-        value = getattr(self, key)
-        if not isinstance(value, Mapping):
-            return None if value is None else float(value)
-        if scene not in value:
-            raise DatasetError(
-                f"The {key} of {algorithm!r} is given by scene, but not for {scene!r}; it has: {', '.join(value)}."
-            )
-        return float(value[scene])
+    def without_values(self) -> Self:
+        """The same without what stored values mean."""
+        return replace(self, encoding=None, scale=None, offset=None)
 
 
-class ConfidenceEntries(Declaration, frozen=True):
+class ResultDecoding(ValueEntries, frozen=True):
+    """How stored values become disparities, and how maps must be turned and cut."""
+
+    unknown: Annotated[float | tuple[float, ...], entry("stored values that mean that there is no disparity")] = ()
+    flip: Annotated[str, entry("up-down, left-right, both or transpose")] | None = None
+    crop: Annotated[tuple[float, ...], entry("[column, row] from which on a padded map fits the scene")] = ()
+
+
+class ConfidenceEntries(ValueEntries, frozen=True):
     """Table `[confidence]`: how confidence maps are meant, all or by the name of the map."""
 
     better: Better | Mapping[str, Better] | None = None
     kind: ConfidenceKind | Mapping[str, ConfidenceKind] | None = None
-    encoding: str | None = None
-    scale: Number = None
-    offset: Number = None
 
     @property
     def decoding(self) -> ResultDecoding:
         """How stored values become confidences."""
         return ResultDecoding(self.encoding, self.scale, self.offset)
 
-    def over(self, other: ConfidenceEntries) -> ConfidenceEntries:
-        """These entries where they say something, else `other`."""
-        values = self.decoding.over(other.decoding)
-        return ConfidenceEntries(
-            self.better or other.better, self.kind or other.kind, values.encoding, values.scale, values.offset
-        )
 
-
-class ResultManifest(Declaration, frozen=True):
+class ResultManifest(ResultDecoding, frozen=True):
     """The content of one `results.toml`, or the table of one algorithm in it."""
 
     name: str = ""
@@ -117,13 +113,8 @@ class ResultManifest(Declaration, frozen=True):
     link: str = ""
     colour: str = ""
     template: str = ""
-    encoding: str | None = None
-    scale: Number = None
-    offset: Number = None
-    unknown: Annotated[float | tuple[float, ...], entry("stored values that mean that there is no disparity")] = ()
-    flip: Annotated[str, entry("up-down, left-right, both or transpose")] | None = None
-    crop: Annotated[tuple[float, ...], entry("[column, row] from which on a padded map fits the scene")] = ()
     confidence: ConfidenceEntries = ConfidenceEntries()
+    about: Mapping[str, str] = {}
     tags: Mapping[str, str | tuple[str, ...]] = {}
     algorithms: Mapping[str, ResultManifest] = {}
 
@@ -133,22 +124,16 @@ class ResultManifest(Declaration, frozen=True):
         unknown = self.unknown if isinstance(self.unknown, tuple) else (self.unknown,)
         return ResultDecoding(self.encoding, self.scale, self.offset, unknown, self.flip, tuple(map(int, self.crop)))
 
-    def over(self, other: ResultManifest) -> ResultManifest:
+    def over(self, other: Self) -> Self:
         """This manifest where it says something, else `other`; the tables of single algorithms are dropped."""
-        values = self.decoding.over(other.decoding)
-        return ResultManifest(
+        return replace(
+            super().over(other),
             name=self.name,
-            description=self.description or other.description,
-            link=self.link or other.link,
-            colour=self.colour or other.colour,
-            encoding=values.encoding,
-            scale=values.scale,
-            offset=values.offset,
-            unknown=tuple(values.unknown),
-            flip=values.flip,
-            crop=tuple(values.crop),
+            template="",
             confidence=self.confidence.over(other.confidence),
+            about={**other.about, **self.about},
             tags={**other.tags, **self.tags},
+            algorithms={},
         )
 
 
@@ -167,9 +152,14 @@ def read_manifests(files: ResultFiles) -> Mapping[str, ResultManifest]:
                 continue
             origin = f"{files.root}/{name}"
             content = parse_toml(files.text(name), origin, DatasetError)
-            if "paths" not in content and not is_project(content):
+            if _of_results(content):
                 found[folder] = _manifest(content, origin)
     return found
+
+
+def _of_results(content: Mapping[str, Any]) -> bool:
+    """Whether a manifest is one of results: others describe a dataset or a project."""
+    return "paths" not in content and not is_project(content)
 
 
 def manifest_of(algorithm: str, manifests: Mapping[str, ResultManifest]) -> ResultManifest:
@@ -203,14 +193,13 @@ def of_map(choice: Word | Mapping[str, Word] | None, name: str) -> Word | None:
     return choice.get(name) if isinstance(choice, Mapping) else choice
 
 
-def manifest_beside(folder: Path, levels: int = 3) -> ResultManifest:
-    """What the manifests in `folder` and the folders above it say of the results in it; the nearest one wins."""
-    places = [folder, *folder.parents][: levels + 1]
+def manifest_beside(folder: Path) -> ResultManifest:
+    """What the manifests in `folder` and the three folders above say of the results in it; the nearest one wins."""
+    places = [folder, *folder.parents][:4]
     chosen = ResultManifest()
     for place in reversed(places):
         file = next((place / name for name in FILENAMES if (place / name).is_file()), None)
-        content = {} if file is None else read_toml(file, WHAT, DatasetError)
-        if file is not None and "paths" not in content and not is_project(content):
+        if file is not None and _of_results(content := read_toml(file, WHAT, DatasetError)):
             own = _manifest(content, str(file))
             chosen = own.over(chosen)
             algorithm = folder.relative_to(place).as_posix()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -68,17 +69,9 @@ def _cards(frame: ImageFrame, rng: np.random.Generator, count: int, near: float 
         centre = frame.place((columns[i] + 0.5) / count * 0.9 - 0.45, rng.uniform(-0.22, 0.18), disparity)
         half = frame.length(rng.uniform(0.09, 0.14), disparity)
         yaw, pitch, roll = rng.uniform(-38, 38), rng.uniform(-30, 30), rng.uniform(-40, 40)
-        yield patch(
-            centre,
-            _texture(rng),
-            half_u=half,
-            half_v=half * rng.uniform(0.6, 1.1),
-            yaw=yaw,
-            pitch=pitch,
-            roll=roll,
-            round_=i % 4 == 3,
-            body=100 + i,
-        )
+        texture = _texture(rng)
+        size: dict[str, Any] = {"half_u": half, "half_v": half * rng.uniform(0.6, 1.1)}
+        yield patch(centre, texture, yaw=yaw, pitch=pitch, roll=roll, round_=i % 4 == 3, body=100 + i, **size)
 
 
 def _domes(frame: ImageFrame, rng: np.random.Generator, count: int) -> Iterator[WorldSurface]:
@@ -124,20 +117,14 @@ def _poles(frame: ImageFrame, rng: np.random.Generator, count: int) -> Iterator[
 
 def _grid(frame: ImageFrame, rng: np.random.Generator, x: float, y: float) -> WorldSurface:
     disparity = rng.uniform(0.06, 0.075)
-    half, period = frame.length(0.11, disparity), frame.length(0.045, disparity)
+    half = frame.length(0.11, disparity)
     roll, yaw = rng.uniform(5, 40), rng.uniform(-20, 20)
-    bar = frame.length(0.007, disparity)
-    return patch(
-        frame.place(x, y, disparity),
-        _texture(rng, 0.4),
-        half_u=half,
-        half_v=half,
-        yaw=yaw,
-        roll=roll,
-        body=700,
-        period=period,
-        bar=bar,
-    )
+    lattice: dict[str, Any] = {
+        "lattice_period": frame.length(0.045, disparity),
+        "lattice_bar": frame.length(0.007, disparity),
+    }
+    centre = frame.place(x, y, disparity)
+    return patch(centre, _texture(rng, 0.4), yaw=yaw, roll=roll, half_u=half, half_v=half, body=700, **lattice)
 
 
 def _panels(

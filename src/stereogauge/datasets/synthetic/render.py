@@ -113,16 +113,8 @@ class Renderer:
         bounds = self.bounds(other)
 
         def work(first: int, last: int) -> None:
-            visible_rows(
-                self.table,
-                bounds,
-                position * BASELINE,
-                other * BASELINE,
-                self.camera,
-                (first, last),
-                view.depth,
-                visible,
-            )
+            places = position * BASELINE, other * BASELINE
+            visible_rows(self.table, bounds, *places, self.camera, (first, last), view.depth, visible)
 
         _rows(self.size[0], work)
         return visible

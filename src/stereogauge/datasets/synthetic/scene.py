@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ MASKS = ("nonocc", "visible", *SURFACE_MASKS)
 DEFAULT_SIZE = (480, 640)
 SMALLEST, LARGEST = 32, 20000
 VISIBLE, OCCLUDED = 255, 128
+RESOLUTIONS = {"F": 1.0, "H": 0.5, "Q": 0.25}
 
 
 @dataclass(frozen=True)
@@ -202,13 +204,9 @@ def save_middlebury_layout(scenes: Iterable[Scene], root: str | os.PathLike[str]
             raise DatasetError(
                 f"Only synthetic scenes are saved in this layout; {scene.id!r} is one of {scene.dataset!r}."
             )
-        _save_scene(scene, folder / f"training{_resolution_letter(scene.resolution)}" / scene.id)
+        letter = min(RESOLUTIONS, key=lambda letter: abs(math.log(scene.resolution / RESOLUTIONS[letter])))
+        _save_scene(scene, folder / f"training{letter}" / scene.id)
     return folder
-
-
-def _resolution_letter(resolution: float) -> str:
-    letters = {"F": 1.0, "H": 0.5, "Q": 0.25}
-    return min(letters, key=lambda letter: abs(float(np.log(resolution / letters[letter]))))
 
 
 def _save_scene(scene: SyntheticScene, folder: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -172,33 +173,19 @@ def patch(
     centre: Vector,
     texture: Texture,
     *,
-    half_u: float = math.inf,
-    half_v: float = math.inf,
     yaw: float = 0.0,
     pitch: float = 0.0,
     roll: float = 0.0,
-    body: int = 0,
     round_: bool = False,
-    period: float = 0.0,
-    bar: float = 0.0,
+    **shape: Any,
 ) -> WorldSurface:
-    """A rectangle (an ellipse when `round_`), turned by degrees; with a `period`, a lattice of bars `bar` wide."""
-    u, v, normal = _axes(yaw, pitch, roll)
+    """A rectangle (an ellipse when `round_`), turned by degrees; `shape` are further fields of the surface.
+
+    With a `lattice_period` it is a lattice of bars that are `lattice_bar` wide.
+    """
     kind = render.DISC if round_ else render.PATCH
-    return WorldSurface(
-        kind,
-        centre,
-        u,
-        v,
-        normal,
-        texture,
-        half_u,
-        half_v,
-        lattice_period=period,
-        lattice_bar=bar,
-        body=body,
-        thin=period > 0,
-    )
+    thin = shape.get("lattice_period", 0.0) > 0
+    return WorldSurface(kind, centre, *_axes(yaw, pitch, roll), texture, thin=thin, **shape)
 
 
 def strip(start: Vector, end: Vector, width: float, texture: Texture, *, body: int = 0) -> WorldSurface:
@@ -206,46 +193,19 @@ def strip(start: Vector, end: Vector, width: float, texture: Texture, *, body: i
     centre = 0.5 * (start + end)
     v = _unit(end - start)
     u = _unit(np.cross(v, centre))
-    return WorldSurface(
-        render.PATCH,
-        centre,
-        u,
-        v,
-        np.cross(u, v),
-        texture,
-        0.5 * width,
-        0.5 * float(np.linalg.norm(end - start)),
-        body=body,
-        thin=True,
-    )
+    half = 0.5 * width, 0.5 * float(np.linalg.norm(end - start))
+    return WorldSurface(render.PATCH, centre, u, v, np.cross(u, v), texture, *half, body=body, thin=True)
 
 
 def dome(centre: Vector, radius: float, half_angle: float, texture: Texture, *, body: int = 0) -> WorldSurface:
     """The part of a sphere within `half_angle`° of the direction to the left camera, gently curved below 60°."""
-    facing = -_unit(centre)
     u, v, _ = _axes(0.0, 0.0, 0.0)
-    return WorldSurface(
-        render.SPHERE,
-        centre,
-        u,
-        v,
-        facing,
-        texture,
-        radius=radius,
-        cos_limit=math.cos(math.radians(half_angle)),
-        body=body,
-    )
+    limit = math.cos(math.radians(half_angle))
+    return WorldSurface(render.SPHERE, centre, u, v, -_unit(centre), texture, radius=radius, cos_limit=limit, body=body)
 
 
 def column(
-    centre: Vector,
-    direction: Vector,
-    half_length: float,
-    radius: float,
-    half_angle: float,
-    texture: Texture,
-    *,
-    body: int = 0,
+    centre: Vector, direction: Vector, half_length: float, radius: float, half_angle: float, texture: Texture, body: int
 ) -> WorldSurface:
     """The part of a cylinder along `direction` that faces the left camera within `half_angle` degrees."""
     v = _unit(direction)

@@ -38,9 +38,10 @@ def sets_key(
     resolution: float,
     parameters: GeometryParameters,
     drawn_planes: NDArray[Any] | None,
+    drawn_fine: Mask | None = None,
 ) -> str:
-    """A hash of ground truth, evaluation mask, drawn planes, parameters, resolution and code."""
-    arrays = ["" if part is None else content_hash(part) for part in (truth, base, drawn_planes)]
+    """A hash of ground truth, evaluation mask, drawn sets, parameters, resolution and code."""
+    arrays = ["" if part is None else content_hash(part) for part in (truth, base, drawn_planes, drawn_fine)]
     return values_hash([VERSION, source_hash(*SOURCES), repr(parameters), float(resolution), *arrays])[:40]
 
 
@@ -50,16 +51,17 @@ def cached_geometry_sets(
     resolution: float,
     parameters: GeometryParameters,
     drawn_planes: NDArray[Any] | None = None,
+    drawn_fine: Mask | None = None,
     folder: Path | None = None,
     stage: Stage = unseen,
 ) -> GeometrySets:
     """`geometry_sets` of the same arguments, read from `folder` (by default the cache) when computed before."""
-    key = sets_key(truth, base, resolution, parameters, drawn_planes)
+    key = sets_key(truth, base, resolution, parameters, drawn_planes, drawn_fine)
     path = (folder or cache_folder("geometry")) / f"{key}.npz"
     found = _read(path, key)
     if found is not None:
         return found
-    sets = geometry_sets(truth, base, resolution, parameters, drawn_planes, stage)
+    sets = geometry_sets(truth, base, resolution, parameters, drawn_planes, drawn_fine, stage)
     _write(path, key, sets)
     return sets
 

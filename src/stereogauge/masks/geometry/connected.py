@@ -12,6 +12,7 @@ from stereogauge.model import DisparityMap, Mask
 
 Floats = NDArray[np.float32]
 
+WINDOW = 5  # px: the side of the window in which planes and normals are fitted
 ROWS_AT_ONCE = 64  # which stay in the cache from one operation to the next
 
 
@@ -30,6 +31,14 @@ def central_gradient(values: DisparityMap) -> tuple[Floats, Floats, Floats]:
         rows = slice(start, start + ROWS_AT_ONCE)
         np.sqrt(np.square(along_x[rows]) + np.square(along_y[rows]), out=magnitude[rows])
     return along_x, along_y, magnitude
+
+
+def whole_windows(values: DisparityMap, *, beyond: bool = False) -> Mask:
+    """Pixels with known values in the 5 × 5 px around; those beyond the image count as unknown unless `beyond`."""
+    import cv2
+
+    known, square = np.isfinite(values).astype(np.uint8), np.ones((WINDOW, WINDOW), np.uint8)
+    return cv2.erode(known, square, borderValue=int(beyond)).view(np.bool_)
 
 
 def _differences(values: DisparityMap, axis: int) -> Floats:
@@ -74,3 +83,12 @@ def without_small_parts(mask: NDArray[Any], least: float) -> Mask:
     large = np.zeros(number, np.bool_)
     large[large_components(labels, number, least)] = True
     return np.asarray(np.take(large, labels))
+
+
+def bounding_window(mask: Mask, margin: int = 0) -> tuple[tuple[slice, slice], tuple[int, int]]:
+    """The smallest window that holds a mask with some margin inside the image, and its first row and column."""
+    spans = []
+    for axis, length in enumerate(mask.shape):
+        inside = np.flatnonzero(mask.any(axis=1 - axis))
+        spans.append(slice(max(int(inside[0]) - margin, 0), min(int(inside[-1]) + margin + 1, length)))
+    return (spans[0], spans[1]), (spans[0].start, spans[1].start)

@@ -59,20 +59,25 @@ def distances_at(positions: NDArray[np.integer[Any]], mask: Mask) -> NDArray[np.
 
 
 def smoothed(side: NDArray[np.int8], beyond: NDArray[np.float32], window: int, discontinuity: Mask) -> None:
-    """Replace the labels of the bands, in place, by their median over a window.
+    """Replace the labels of the bands outside the discontinuity, in place, by their median over a window.
 
     The labels are ordered background −1, neither 0, foreground +1, so that either band gives way to the other through
-    neither. A pixel that joins a band takes the `beyond` of the nearest pixel that was in it. Discontinuity pixels are
-    in neither band and stay so.
+    neither. A pixel that joins a band takes the `beyond` of the nearest pixel that was in it. Discontinuity pixels
+    count as neither for the others and keep their own side where the window holds a pixel of that band.
     """
     import cv2
 
     if window == 1:
         return
+    own = np.where(discontinuity, side, 0)
+    side[discontinuity] = 0
     median = (cv2.medianBlur((side + 1).astype(np.uint8), window).astype(np.int8) - 1).astype(np.int8)
     median[discontinuity] = 0
     adopt_beyond(side, beyond, median, window // 2)
     side[:] = median
+    for sign in (-1, 1):
+        beside = cv2.dilate((median == sign).astype(np.uint8), np.ones((window, window), np.uint8)) == 1
+        side[(own == sign) & beside] = sign
 
 
 def discontinuity_bands(filled: DisparityMap, resolution: float, parameters: GeometryParameters) -> Bands:
@@ -81,7 +86,9 @@ def discontinuity_bands(filled: DisparityMap, resolution: float, parameters: Geo
     M_d = {‖∇D‖ > c_d} by central differences. From each of its pixels the local gradient is followed both ways:
     rising disparity gives foreground, falling disparity background, for the band's length from the first pixel
     outside M_d. The nearer edge wins, a tie drops the pixel. The median of the labels (foreground, background,
-    neither) over a window then fills gaps and drops specks, also bands narrower than half of the window.
+    neither) over a window then fills gaps and drops specks, also bands narrower than half of the window. A pixel of
+    M_d belongs to the band of the side that its disparity is nearer to: the first pixel beside an edge lies in M_d,
+    and at a quarter of the full size it is a sixth of the band.
     """
     scaled = parameters.at(resolution)
     along_x, along_y, gradient = central_gradient(filled)
@@ -98,35 +105,74 @@ def discontinuity_bands(filled: DisparityMap, resolution: float, parameters: Geo
 class FineStructures:
     """`labels` numbers the structures from 1, in an image; `beside` are the flat positions of M_n.
 
-    There `structure` holds D_n and `beside_label` the number of the structure, 0 where that lies outside M₀.
+    There `structure` holds D_n, `beside_label` the number of the structure, and `rim` the flat position of its nearest
+    pixel on the row.
     """
 
     labels: NDArray[np.int32]
     beside: NDArray[np.int32]
     structure: NDArray[np.float32]
     beside_label: NDArray[np.int32]
+    rim: NDArray[np.int32]
 
     @classmethod
     def none(cls, shape: tuple[int, int]) -> FineStructures:
         """No structure anywhere."""
         nowhere = np.zeros(0, np.int32)
-        return cls(np.zeros(shape, np.int32), nowhere, np.zeros(0, np.float32), nowhere)
+        return cls(np.zeros(shape, np.int32), nowhere, np.zeros(0, np.float32), nowhere, nowhere)
+
+
+def thin_structures(filled: DisparityMap, known: Mask, resolution: float, parameters: GeometryParameters) -> Mask:
+    """Pixels of structures of small horizontal extent, before any evaluation mask.
+
+    A run of a row between a rise and a fall is thin up to the largest width W. Runs up to `fine_widening` · W join the
+    thin ones that they touch where the structure that they make together is thin on at least `fine_thin_share` of its
+    rows: a stick stays one structure where it is a little wider. Structures of fewer than `fine_share` of the image's
+    pixels are dropped.
+    """
+    scaled = parameters.at(resolution)
+    thin = thin_runs(filled, scaled.fine_gradient, scaled.fine_width) & known
+    widest = round(parameters.fine_widening * scaled.fine_width)
+    wide = thin_runs(filled, scaled.fine_gradient, widest) & known | thin
+    labels, number = components(wide)
+    rows, thin_rows = (np.bincount(labels[_run_starts(mask)], minlength=number) for mask in (wide, thin))
+    mostly_thin = thin_rows >= parameters.fine_thin_share * rows
+    return without_small_parts(thin | (wide & mostly_thin[labels]), parameters.fine_share * filled.size)
+
+
+def _run_starts(mask: Mask) -> Mask:
+    """The first pixel of every run of a row."""
+    starts = mask.copy()
+    starts[:, 1:] &= ~mask[:, :-1]
+    return starts
 
 
 def fine_structures(
-    filled: DisparityMap, known: Mask, base: Mask, resolution: float, parameters: GeometryParameters
+    filled: DisparityMap,
+    known: Mask,
+    base: Mask,
+    resolution: float,
+    parameters: GeometryParameters,
+    drawn: Mask | None = None,
 ) -> FineStructures:
-    """Structures of small horizontal extent: a rising and a falling edge meet on a row within the largest width.
+    """The thin structures inside the evaluation mask `base`, and the background beside them.
 
-    Components smaller than `fine_share` of the image go; what is left is cut to the evaluation mask `base` and
-    labelled again, since the cut may divide a structure, and the ground truth itself would count as fragmented.
+    They are labelled after the cut to the mask, which may divide a structure: the ground truth itself would count as
+    fragmented. What the cut leaves of a structure counts from the share of the smallest one on from which a structure
+    is found. Background counts beside rows of which a pixel is left. `drawn` replaces the search.
     """
     scaled = parameters.at(resolution)
-    runs = thin_runs(filled, scaled.fine_gradient, scaled.fine_width)
-    fine = without_small_parts(runs & known, parameters.fine_share * filled.size)
-    labels, _ = components(fine & base)
+    fine = thin_structures(filled, known, resolution, parameters) if drawn is None else drawn & known
+    least = parameters.fine_found_share * parameters.fine_share * filled.size
+    left = without_small_parts(fine & base, least)
+    labels, _ = components(left)
     beside, columns = beside_structures(filled, fine, scaled.fine_surround, scaled.fine_gradient)
     positions = np.flatnonzero(beside & base).astype(np.int32)
     width = np.int32(filled.shape[1])
-    sources = positions - positions % width + columns.ravel()[positions]
-    return FineStructures(labels, positions, filled.ravel()[sources], labels.ravel()[sources])
+    rims = positions - positions % width + columns.ravel()[positions]
+    runs, inside = np.cumsum(_run_starts(fine), dtype=np.int32), np.flatnonzero(left).astype(np.int32)
+    ends = [np.searchsorted(runs[inside], runs[rims], side) for side in ("left", "right")]
+    kept = ends[0] < ends[1]
+    nearest = np.where(positions < rims, ends[0], ends[1] - 1)[kept]
+    positions, rims, own = positions[kept], rims[kept], inside[nearest]
+    return FineStructures(labels, positions, filled.ravel()[rims], labels.ravel()[own], own)

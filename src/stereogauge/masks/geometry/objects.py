@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.masks.geometry.connected import components
-from stereogauge.masks.geometry.sets import GeometrySets, Positions
+from stereogauge.masks.geometry.sets import GeometrySets
 from stereogauge.model import Mask
 
 Labels = NDArray[np.int32]
@@ -60,8 +60,8 @@ class ObjectLabels:
 
 def object_labels(sets: GeometrySets) -> dict[ObjectKind, ObjectLabels]:
     """The label images of all kinds."""
-    planes = _label_image(sets, sets.planar, sets.planar_label)
-    structures = _label_image(sets, sets.fine, sets.fine_label)
+    planes = sets.label_image(sets.planar, sets.planar_label)
+    structures = sets.label_image(sets.fine, sets.fine_label)
     rims, _ = components(sets.mask(sets.foreground))
     around = _nearest(rims, sets.mask(sets.edge))
     beside = _nearest(structures, sets.mask(sets.surround) | (structures > 0))
@@ -94,12 +94,6 @@ def list_objects(labels: dict[ObjectKind, ObjectLabels], least: float = 0.0) -> 
                     )
                 )
     return tuple(found)
-
-
-def _label_image(sets: GeometrySets, positions: Positions, labels: NDArray[np.int16] | NDArray[np.int32]) -> Labels:
-    image = np.zeros(sets.height * sets.width, np.int32)
-    image[positions] = labels
-    return image.reshape(sets.height, sets.width)
 
 
 def _nearest(labels: Labels, inside: Mask) -> Labels:

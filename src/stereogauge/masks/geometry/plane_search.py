@@ -2,7 +2,9 @@
 
 Candidates come from sequential RANSAC in regions of steady gradient direction (supplement of the paper, section 2.2).
 A candidate grows over all that lies within twice the tolerance and is then examined: what does not lie close to the
-plane, and what a quadratic describes much better than a plane, is no planar surface.
+plane, and what a quadratic describes much better than a plane, is no planar surface. Absolute flatness comes before
+shape: over a large wall a quadratic always fits better, and a wall within half the tolerance of its plane is flat. A
+plane ends at edges; what leaves its plane gradually is a slice of a curved surface.
 """
 
 from __future__ import annotations
@@ -22,7 +24,13 @@ from stereogauge.kernels.planes import (
     part_statistics,
     quadratic_moments,
 )
-from stereogauge.masks.geometry.connected import central_gradient, components, large_components, vector_change
+from stereogauge.masks.geometry.connected import (
+    bounding_window,
+    central_gradient,
+    components,
+    large_components,
+    vector_change,
+)
 from stereogauge.masks.geometry.planes import PlanePoints, Planes, angle_between, fit_plane
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.protocol.parameters import GeometryParameters
@@ -31,6 +39,10 @@ SEARCH_WIDTH = 750  # px: wider maps are searched at the nearest whole fraction 
 MOST_PLANES = 20
 STEEPEST = 1.0  # px per px: a steeper surface would hide itself from the right camera
 WEAK_SLOPE = 0.05  # px per px: the direction of a weaker gradient is mostly noise
+FLAT = 0.5  # × tolerance: a residual this small is flat, whatever shape it has
+GRADUAL = 0.4  # share of a surface's rim on which it leaves its plane gradually: from there on it is no whole surface
+RIM = 3  # px: the distance of the rim from the surface
+LEFT = 3.0  # × tolerance: the largest distance from the plane of a rim on which the surface leaves it gradually
 EVEN = 0.75  # × tolerance: the largest residual of a plane, as root mean square; points that fill the band reach 1.15
 EVEN_PART, EVEN_SMALL_PART = 0.6, 0.3  # × tolerance: the same of a part that is apart from the plane's inliers
 SMALL_PART = 0.1  # × the least part: the smallest part that is looked at
@@ -86,15 +98,41 @@ class Surface:
 
     plane: Coefficients
     mask: Mask
-    residual: float
-    quadratic: float
+    residual: float = 0.0
+    quadratic: float = 0.0
 
-    def is_plane(self, tolerance: float) -> bool:
+    def has_shape_of_plane(self, tolerance: float) -> bool:
         """Whether the residuals are small and without the structure of a curved surface."""
         rest = math.sqrt(max(self.residual**2 - self.quadratic**2, 0.0))
         bent = self.quadratic > max(BENT * tolerance, rest)
         curved = self.quadratic > max(CURVED * tolerance, NEARLY_ALL * rest)
         return self.residual <= EVEN * tolerance and not bent and not curved
+
+
+def is_plane(search: Search, surface: Surface, free: Mask) -> bool:
+    """Whether a surface is flat in absolute terms, or has the shape of a plane, and ends at its edges.
+
+    A wall within half the tolerance of its plane is flat, whatever a quadratic gains over hundreds of pixels. So is a
+    strip of a column or of a bowed board; but such a strip ends where the surface leaves the plane gradually. `free`
+    are the flat pixels on which it may go on.
+    """
+    even = surface.residual <= FLAT * search.tolerance or surface.has_shape_of_plane(search.tolerance)
+    return even and _gradual_share(search, surface, free) < GRADUAL
+
+
+def _gradual_share(search: Search, surface: Surface, free: Mask) -> float:
+    """The share of the rim of a surface on which it goes on beside its plane, without a jump or a crease."""
+    import cv2
+
+    window, (top, left) = bounding_window(surface.mask, margin=RIM)
+    mask = surface.mask[window].astype(np.uint8)
+    reach, inner = (cv2.dilate(mask, np.ones((2 * far + 1, 2 * far + 1), np.uint8)) for far in (RIM, RIM - 1))
+    rim = reach > inner
+    a, b, c = surface.plane
+    plane = (a, b, c + a * left + b * top)
+    distance = distances_along_disparity(np.ascontiguousarray(search.filled[window]), plane)
+    gradual = (distance <= LEFT * search.tolerance) & free[window]
+    return float(gradual[rim].mean()) if rim.any() else 0.0
 
 
 def find_planes(
@@ -123,11 +161,15 @@ def _search(search: Search, random: np.random.Generator) -> Planes:
     flat = _flat(search)
     for region in _regions(search, flat):
         for surface in _in_region(search, region & (labels == 0), flat, random):
-            own = _planar(search, replace(surface, mask=_uncontested(search, surface, labels, surfaces)))
+            uncontested = replace(surface, mask=_uncontested(search, surface, labels, surfaces))
+            own = _planar(search, uncontested, flat & (labels == 0))
             if own is not None:
                 surfaces.append(own)
                 labels[own.mask] = len(surfaces)
-    left = [_planar(search, replace(surface, mask=labels == number)) for number, surface in enumerate(surfaces, 1)]
+    left = [
+        _planar(search, replace(surface, mask=labels == number), flat & (labels == 0))
+        for number, surface in enumerate(surfaces, 1)
+    ]
     surfaces = _merged(search, [surface for surface in left if surface is not None])
     labels[:] = 0
     for number, surface in enumerate(surfaces, 1):
@@ -203,19 +245,19 @@ def _grown(search: Search, core: Mask, plane: Coefficients, flat: Mask) -> Surfa
     """
     surface = None
     for _ in range(2):
-        surface = _planar(search, Surface(plane, _parts(search, core, plane, flat), 0.0, 0.0))
+        surface = _planar(search, Surface(plane, _parts(search, core, plane, flat)), flat)
         if surface is None:
             return None
         plane = surface.plane
     return surface
 
 
-def _planar(search: Search, surface: Surface) -> Surface | None:
+def _planar(search: Search, surface: Surface, free: Mask) -> Surface | None:
     """The refitted surface; None where it is too small or no plane."""
     if np.count_nonzero(surface.mask) < search.least:
         return None
     refitted = _refitted(search, surface)
-    return refitted if refitted.is_plane(search.tolerance) else None
+    return refitted if is_plane(search, refitted, free) else None
 
 
 def _parts(search: Search, core: Mask, plane: Coefficients, flat: Mask) -> Mask:
@@ -234,15 +276,14 @@ def _parts(search: Search, core: Mask, plane: Coefficients, flat: Mask) -> Mask:
     small = (pixels >= search.least_part * SMALL_PART) & (pixels < search.least_part)
     chosen = small & (residual <= EVEN_SMALL_PART * tolerance)
     for part in np.flatnonzero(large):
-        chosen[part] = _refitted(search, Surface(plane, labels == part, 0.0, 0.0)).is_plane(tolerance)
+        chosen[part] = is_plane(search, _refitted(search, Surface(plane, labels == part)), flat)
     chosen[0] = False
     return np.asarray(chosen[labels])
 
 
 def _refitted(search: Search, surface: Surface) -> Surface:
     """The least-squares plane of the surface's pixels with its residuals."""
-    rows, columns = np.flatnonzero(surface.mask.any(axis=1)), np.flatnonzero(surface.mask.any(axis=0))
-    window = np.s_[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    window, (top, left) = bounding_window(surface.mask)
     mask = np.ascontiguousarray(surface.mask[window])
     disparity = np.ascontiguousarray(search.filled[window])
     scale = max(*mask.shape, 2) / 2
@@ -251,10 +292,10 @@ def _refitted(search: Search, surface: Surface) -> Surface:
     matrix, right, squares, count = quadratic_moments(disparity, mask, middle_x, middle_y, scale, level)
     flat, curved = (np.linalg.lstsq(matrix[:n, :n], right[:n], rcond=None)[0] for n in (3, len(right)))
     variances = [max(squares - float(right[: len(c)] @ c), 0.0) / count for c in (flat, curved)]
+    at_x, at_y = middle_x + left, middle_y + top
     a, b = float(flat[1]) / scale, float(flat[2]) / scale
-    c = level + float(flat[0]) - a * (middle_x + columns[0]) - b * (middle_y + rows[0])
-    quadratic = math.sqrt(max(variances[0] - variances[1], 0.0))
-    return Surface((a, b, c), surface.mask, math.sqrt(variances[0]), quadratic)
+    c = level + float(flat[0]) - a * at_x - b * at_y
+    return Surface((a, b, c), surface.mask, math.sqrt(variances[0]), math.sqrt(max(variances[0] - variances[1], 0.0)))
 
 
 def _uncontested(search: Search, surface: Surface, labels: NDArray[np.int16], surfaces: list[Surface]) -> Mask:

@@ -10,16 +10,7 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import FileError, SizeError
 from stereogauge.io.images import read_pixels
-from stereogauge.kernels.planes import (
-    COLUMN_SUM,
-    PIXELS,
-    ROW_SUM,
-    Coefficients,
-    best_hypothesis,
-    fit_near_plane,
-    label_extents,
-    split_by_plane,
-)
+from stereogauge.kernels.planes import Coefficients, best_hypothesis, fit_near_plane, split_by_plane
 from stereogauge.masks.geometry.connected import components
 from stereogauge.model import DisparityMap, Scene
 from stereogauge.protocol.parameters import GeometryParameters
@@ -47,26 +38,24 @@ class Planes:
         """No plane anywhere."""
         return cls(np.zeros(shape, np.int16), np.empty((0, 3)))
 
-    @property
-    def normals(self) -> NDArray[np.float64]:
-        """Unit normals (−a, −b, 1)/√(1 + a² + b²) in (x, y, d) space, a row a plane."""
-        slopes = np.column_stack([-self.coefficients[:, :2], np.ones(len(self.coefficients))])
-        return np.asarray(slopes / np.linalg.norm(slopes, axis=1, keepdims=True))
+    def keep(self, part: NDArray[np.int16]) -> tuple[Planes, NDArray[np.int16]]:
+        """The planes that have a pixel in `part`, whose labels are like `labels`; both numbered again."""
+        kept = np.unique(part[part > 0])
+        numbers = np.zeros(len(self.coefficients) + 1, np.int16)
+        numbers[kept] = np.arange(1, kept.size + 1)
+        return Planes(numbers[self.labels], self.coefficients[kept - 1]), numbers[part]
 
-    @property
-    def points(self) -> NDArray[np.float64]:
-        """A point (x, y, d) on each plane, over the middle of its pixels."""
-        extents = label_extents(self.labels, len(self.coefficients) + 1)[1:]
-        x, y = extents[:, [COLUMN_SUM, ROW_SUM]].T / np.maximum(extents[:, PIXELS], 1)
-        a, b, c = self.coefficients.T
-        return np.column_stack([x, y, a * x + b * y + c])
+
+def plane_normals(coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Unit normals (−a, −b, 1)/√(1 + a² + b²) in (x, y, d) space, one row per plane."""
+    slopes = np.column_stack([-coefficients[:, :2], np.ones(len(coefficients))])
+    return np.asarray(slopes / np.linalg.norm(slopes, axis=1, keepdims=True))
 
 
 def angle_between(first: Coefficients, second: Coefficients) -> float:
     """Degrees between the normals of two planes in (x, y, d) space, 0 to 90."""
-    normals = Planes(np.empty((0, 0), np.int16), np.array([first, second])).normals
-    across = np.linalg.norm(np.cross(normals[0], normals[1]))
-    return float(np.degrees(np.arctan2(across, abs(normals[0] @ normals[1]))))
+    one, other = plane_normals(np.array([first, second]))
+    return float(np.degrees(np.arctan2(np.linalg.norm(np.cross(one, other)), abs(one @ other))))
 
 
 @dataclass(frozen=True)

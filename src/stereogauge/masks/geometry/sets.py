@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import SizeError
 from stereogauge.kernels.edges import fill_rows
+from stereogauge.kernels.planes import distances_along_disparity
 from stereogauge.kernels.set_scores import normal_angles, plane_distances, second_differences, sum_and_count
-from stereogauge.masks.geometry.connected import without_small_parts
+from stereogauge.masks.geometry.connected import WINDOW, bounding_window, whole_windows, without_small_parts
 from stereogauge.masks.geometry.edges import Bands, FineStructures, discontinuity_bands, distances_at, fine_structures
 from stereogauge.masks.geometry.plane_search import find_planes
-from stereogauge.masks.geometry.planes import Planes, planes_in_regions, value_step
+from stereogauge.masks.geometry.planes import Planes, plane_normals, planes_in_regions, value_step
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.protocol.parameters import GeometryParameters
 from stereogauge.stages import DISCONTINUITIES, FINE_STRUCTURES, PLANES, Stage, unseen
@@ -27,17 +28,17 @@ Values = NDArray[np.float32]
 class GeometrySets:
     """Pixel sets of one scene under one evaluation mask M₀ (known, visible in both views, inside the border).
 
-    discontinuity: M_d. foreground, background: M_f, M_b. extrapolated_background: D_b at the foreground's pixels;
-    extrapolated_foreground: D_f at the background's. edge: M_e, with the ground truth's gradient there and the
-    distances in px to M_d and to the outside of M_e, both measured before M₀ was applied. surface: everything that
-    lies on a plane, up to its edges, with the number (from 1) of each pixel's plane. planar: M_p, the part of it
-    whose 5 × 5 windows have the plane's orientation in the ground truth too, likewise; planes: rows (a, b, c) of d
-    = a·x + b·y + c, NaN where a drawn region has no known plane; plane_normals and plane_points: the same in
-    point-normal form. plane_tolerance: how far in disparity an inlier may lie from its plane. plane_floors: what
-    the ground truth itself scores for bumpiness, offset and misorientation. fine: M_s with the number (from 1) of
-    each pixel's structure. surround: M_n with the number of the structure beside each pixel (0: outside M₀);
-    extrapolated_structure: D_n there. coverage: share of pixels with known ground truth. refusal: why the sets that
-    need dense ground truth are empty, "" where they are not refused.
+    discontinuity: M_d. foreground, background: M_f, M_b, each with its side of M_d. extrapolated_background: D_b at the
+    foreground's pixels; extrapolated_foreground: D_f at the background's. edge: M_e, with the ground truth's gradient
+    there and the distances in px to M_d and to the outside of M_e, both measured before M₀ was applied. surface:
+    everything that lies on a plane, up to its edges, with the number (from 1) of each pixel's plane. planar: M_p, the
+    part of it outside M_e whose 5 × 5 windows hold no pixel off the plane, likewise; planes: rows (a, b, c) of d =
+    a·x + b·y + c, NaN where a drawn region has no known plane. plane_tolerance: how far in disparity an inlier may lie
+    from its plane. value_step: the step of a quantised ground truth, else 0. plane_floors: what the ground truth itself
+    scores for bumpiness, offset and misorientation. fine: M_s with the number (from 1) of each pixel's structure.
+    surround: M_n with the number of the structure beside each pixel and the flat position of its nearest pixel on the
+    row; extrapolated_structure: D_n there. coverage: share of pixels with known ground truth.
+    refusal: why the sets that need dense ground truth are empty, "" where they are not refused.
     """
 
     height: int
@@ -56,15 +57,15 @@ class GeometrySets:
     planar: Positions
     planar_label: NDArray[np.int16]
     planes: NDArray[np.float64]
-    plane_normals: NDArray[np.float64]
-    plane_points: NDArray[np.float64]
     plane_tolerance: float
+    value_step: float
     plane_floors: NDArray[np.float64]
     planes_drawn: bool
     fine: Positions
     fine_label: NDArray[np.int32]
     surround: Positions
     surround_label: NDArray[np.int32]
+    surround_rim: Positions
     extrapolated_structure: Values
     coverage: float
     refusal: str
@@ -81,40 +82,32 @@ class GeometrySets:
         dense[positions] = values
         return dense.reshape(self.height, self.width)
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Every field as an array, for files."""
-        return {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
+    def label_image(self, positions: Positions, labels: NDArray[Any]) -> NDArray[np.int32]:
+        """A map with the numbers of planes or structures at `positions` and 0 elsewhere."""
+        image = np.zeros(self.height * self.width, np.int32)
+        image[positions] = labels
+        return image.reshape(self.height, self.width)
 
+    @property
+    def plane_normals(self) -> NDArray[np.float64]:
+        """The unit normals of the planes in (x, y, d) space, one row per plane."""
+        return plane_normals(self.planes)
 
-class _Edges(NamedTuple):
-    """What the sets keep of the bands: only pixels of M₀, so that the maps of the whole image can go."""
-
-    discontinuity: Positions
-    foreground: Positions
-    extrapolated_background: Values
-    background: Positions
-    extrapolated_foreground: Values
-    edge: Positions
-    gradient: Values
-    to_discontinuity: Values
-    to_outside: Values
-
-    @classmethod
-    def cut(cls, bands: Bands, base: Mask) -> _Edges:
-        """The bands inside M₀; distances are those to pixels anywhere."""
-        foreground, background = _positions(bands.foreground & base), _positions(bands.background & base)
-        edge = _positions(bands.edge & base)
-        return cls(
-            _positions(bands.discontinuity & base),
-            foreground,
-            bands.beyond.ravel()[foreground],
-            background,
-            bands.beyond.ravel()[background],
-            edge,
-            bands.gradient.ravel()[edge],
-            distances_at(edge, bands.discontinuity),
-            distances_at(edge, ~bands.edge),
+    @property
+    def plane_points(self) -> NDArray[np.float64]:
+        """A point (x, y, d) on each plane, over the middle of its surface."""
+        y, x = np.divmod(self.surface, self.width)
+        a, b, c = self.planes.T
+        sizes, *sums = (
+            np.bincount(self.surface_label, weights, minlength=len(self.planes) + 1)[1:] for weights in (None, x, y)
         )
+        x, y = (total / np.maximum(sizes, 1) for total in sums)
+        return np.column_stack([x, y, a * x + b * y + c])
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Every field, and the planes in point-normal form, as arrays for files."""
+        derived = {"plane_normals": self.plane_normals, "plane_points": self.plane_points}
+        return {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)} | derived
 
 
 def geometry_sets(
@@ -123,6 +116,7 @@ def geometry_sets(
     resolution: float,
     parameters: GeometryParameters,
     drawn_planes: NDArray[Any] | None = None,
+    drawn_fine: Mask | None = None,
     stage: Stage = unseen,
 ) -> GeometrySets:
     """Every set, from the ground truth, the evaluation mask M₀ and the size relative to the dataset's full one.
@@ -130,10 +124,12 @@ def geometry_sets(
     Unknown ground truth is filled row-wise by the smaller neighbour; sets are found on the filled map and then cut to
     M₀. Ground truth that covers less than `least_coverage` of the image has no neighbourhoods to find sets in: they
     are empty and `refusal` says why. `drawn_planes` is a label image of planar regions (0 = none) that replaces the
-    search for planes and needs no dense ground truth: its pixels count with unknown ground truth too.
+    search for planes and needs no dense ground truth: its pixels count with unknown ground truth too. `drawn_fine` is a
+    mask of fine structures that replaces the search for them.
     """
     shape = (int(base.shape[0]), int(base.shape[1]))
-    for name, other in (("ground truth", truth), ("image of drawn planes", drawn_planes)):
+    drawn = ("image of drawn planes", drawn_planes), ("mask of fine structures", drawn_fine)
+    for name, other in (("ground truth", truth), *drawn):
         if other is not None and other.shape != shape:
             raise SizeError(
                 f"The {name} is {_size(other.shape)} but the evaluation mask is {_size(shape)}; give one size."
@@ -141,55 +137,57 @@ def geometry_sets(
     known = np.zeros(shape, np.bool_) if truth is None else np.isfinite(truth)
     base = base & known
     refusal = _refusal(truth, known, parameters)
-    edges = _Edges.cut(Bands.none(shape), base)
-    structures, planes = FineStructures.none(shape), Planes.none(shape)
-    planar_base = base
+    bands, structures, planes = Bands.none(shape), FineStructures.none(shape), Planes.none(shape)
     step = 0.0 if truth is None else value_step(truth)
     tolerance = parameters.at(resolution).plane_tolerance + step / 2
     if truth is not None and not refusal:
         filled = fill_rows(truth)
         with stage(DISCONTINUITIES):
-            edges = _Edges.cut(discontinuity_bands(filled, resolution, parameters), base)
+            bands = discontinuity_bands(filled, resolution, parameters)
         with stage(FINE_STRUCTURES):
-            structures = fine_structures(filled, known, base, resolution, parameters)
+            structures = fine_structures(filled, known, base, resolution, parameters, drawn_fine)
         if drawn_planes is None:
             with stage(PLANES):
                 planes = find_planes(filled, known, resolution, step, parameters)
-    if drawn_planes is not None:
+    planar_base = base
+    if drawn_planes is None:
+        away = ~bands.edge & ~crosses_edge(planes, truth, known, tolerance)
+    else:
         planes = planes_in_regions(drawn_planes, truth, tolerance, parameters)
-        planar_base = base | ~known
+        planar_base, away = base | ~known, np.ones(shape, np.bool_)
+    planes, inner = planes.keep(np.where(planar_base & away, planes.labels, np.int16(0)))
 
-    surface = planar = _positions((planes.labels > 0) & planar_base)
-    if truth is not None and drawn_planes is None:
-        planar = _oriented(truth, planar, planes, parameters.plane_angle)
-    planar_label = planes.labels.ravel()[planar]
+    foreground, background = _positions(bands.foreground & base), _positions(bands.background & base)
+    edge = _positions(bands.edge & base)
+    surface, planar = _positions((planes.labels > 0) & planar_base), _positions(inner > 0)
+    planar_label = inner.ravel()[planar]
     fine = _positions(structures.labels > 0)
     return GeometrySets(
         height=shape[0],
         width=shape[1],
-        discontinuity=edges.discontinuity,
-        foreground=edges.foreground,
-        extrapolated_background=edges.extrapolated_background,
-        background=edges.background,
-        extrapolated_foreground=edges.extrapolated_foreground,
-        edge=edges.edge,
-        edge_gradient=edges.gradient,
-        edge_to_discontinuity=edges.to_discontinuity,
-        edge_to_outside=edges.to_outside,
+        discontinuity=_positions(bands.discontinuity & base),
+        foreground=foreground,
+        extrapolated_background=bands.beyond.ravel()[foreground],
+        background=background,
+        extrapolated_foreground=bands.beyond.ravel()[background],
+        edge=edge,
+        edge_gradient=bands.gradient.ravel()[edge],
+        edge_to_discontinuity=distances_at(edge, bands.discontinuity),
+        edge_to_outside=distances_at(edge, ~bands.edge),
         surface=surface,
         surface_label=planes.labels.ravel()[surface],
         planar=planar,
         planar_label=planar_label,
         planes=planes.coefficients,
-        plane_normals=planes.normals,
-        plane_points=planes.points,
         plane_tolerance=tolerance,
+        value_step=step,
         plane_floors=_floors(truth, planar, planar_label, planes.coefficients),
         planes_drawn=drawn_planes is not None,
         fine=fine,
         fine_label=structures.labels.ravel()[fine],
         surround=structures.beside,
         surround_label=structures.beside_label,
+        surround_rim=structures.rim,
         extrapolated_structure=structures.structure,
         coverage=float(known.mean()),
         refusal=refusal,
@@ -200,14 +198,24 @@ def _positions(mask: Mask) -> Positions:
     return np.flatnonzero(mask).astype(np.int32)
 
 
-def _oriented(truth: DisparityMap, planar: Positions, planes: Planes, largest: float) -> Positions:
-    """The pixels whose own normal, over 5 × 5 px of the ground truth, is that of their plane within `largest` degrees.
+def crosses_edge(planes: Planes, truth: DisparityMap | None, known: Mask, tolerance: float) -> Mask:
+    """Pixels on planes whose 5 × 5 window holds a pixel that is off their plane by more than twice the tolerance.
 
-    Others lie on the plane but say nothing about its orientation: their windows reach across an edge or hold a flaw of
-    the ground truth.
+    What is measured in such a window is an edge or a flaw of the ground truth, not the plane.
     """
-    angles = normal_angles(truth, planar, planes.labels.ravel()[planar], planes.coefficients)
-    return np.asarray(planar[angles <= largest])
+    import cv2
+
+    crossing = np.zeros(planes.labels.shape, np.bool_)
+    square = np.ones((WINDOW, WINDOW), np.uint8)
+    for number, (a, b, c) in enumerate(planes.coefficients, start=1):
+        assert truth is not None
+        own = planes.labels == number
+        window, (top, left) = bounding_window(own, margin=WINDOW // 2)
+        plane = (float(a), float(b), float(c + a * left + b * top))
+        distance = distances_along_disparity(np.ascontiguousarray(truth[window]), plane)
+        off = (known[window] & ~(distance <= 2 * tolerance)).astype(np.uint8)
+        crossing[window] |= own[window] & cv2.dilate(off, square).view(np.bool_)
+    return crossing
 
 
 def _size(shape: tuple[int, ...]) -> str:
@@ -241,7 +249,6 @@ def _floors(
     return floors
 
 
-WINDOW = 5
 VARIANCE_OF_STEPS = 2.0  # of −2 … 2
 
 
@@ -257,8 +264,7 @@ def smooth_pixels(truth: DisparityMap, tolerance: float) -> Mask:
     squares = cv2.sepFilter2D(values * values, cv2.CV_64F, even, even)
     slopes = [cv2.sepFilter2D(values, cv2.CV_64F, *pair) / VARIANCE_OF_STEPS for pair in ((steps, even), (even, steps))]
     variance = squares - average**2 - VARIANCE_OF_STEPS * (slopes[0] ** 2 + slopes[1] ** 2)
-    whole = cv2.erode(known.astype(np.uint8), np.ones((WINDOW, WINDOW), np.uint8), borderValue=0)
-    return np.asarray((whole == 1) & (variance <= tolerance**2))
+    return np.asarray(whole_windows(truth) & (variance <= tolerance**2))
 
 
 def curved_surfaces(truth: DisparityMap, base: Mask, sets: GeometrySets, least_share: float) -> Mask:

@@ -91,6 +91,7 @@ def rank_sums(costs: Costs, ties: str = "min", tau: float | None = None) -> Outc
         arrays={"metric_ranks": intermediate, "alike": alike, "tau": np.array(threshold)},
         axes={"metric_ranks": ("algorithms", "metrics"), "alike": ("algorithms", "algorithms"), "tau": ()},
         names={"metrics": costs.metrics},
+        notes=(f"Algorithms perform alike where their sums of ranks differ by less than τ = {threshold:g}.",),
     )
 
 

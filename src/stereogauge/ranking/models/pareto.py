@@ -100,7 +100,20 @@ def a_star_groups(costs: Costs) -> Outcome:
         arrays={"dominates": dominates},
         axes={"dominates": ("algorithms", "algorithms")},
         tie_break=(-dominated.astype(np.float64), mean_rank),
+        notes=(cardinalities(group),),
     )
+
+
+def cardinalities(group: NDArray[np.int64]) -> str:
+    """How many algorithms each group has, in words.
+
+    >>> cardinalities(np.array([1, 2, 1, 1]))
+    'Algorithms per group: A*₁ 3, A*₂ 1.'
+    """
+    sizes = np.bincount(group)[1:]
+    digits = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+    named = [f"A*{str(place).translate(digits)} {size}" for place, size in enumerate(sizes.tolist(), start=1)]
+    return f"Algorithms per group: {', '.join(named)}."
 
 
 def resampled_groups(costs: Costs, multiplicity: NDArray[np.int64]) -> Values:

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.ranking.costs import Costs
 from stereogauge.ranking.model import Model, Outcome
-from stereogauge.ranking.profile import metric_words
+from stereogauge.ranking.profile import Profile, load_profile, metric_words
 from stereogauge.ranking.ranks import final_ranks
-from stereogauge.ranking.weighted_score import Disproportion, Weights, weighted_columns, weighted_score
-from stereogauge.scores.cube import Values
-from stereogauge.text import percent, upper_first
+from stereogauge.ranking.weighted_score import (
+    Disproportion,
+    Weights,
+    weighted_columns,
+    weighted_score,
+    with_stand_ins,
+)
+from stereogauge.scores.cube import ScoreCube, Values
+from stereogauge.text import listed, percent, upper_first
 
 
 def weighted_scores(
-    costs: Costs, weights: Weights | None = None, profile: str | Path | None = None, normalisation: str = "heuristic"
+    costs: Costs,
+    weights: Weights | None = None,
+    profile: str | Path | Profile | None = None,
+    normalisation: str = "heuristic",
 ) -> Outcome:
     """The order of the weighted scores; lower is better. See `stereogauge.ranking.weighted_score`.
 
@@ -27,6 +38,7 @@ def weighted_scores(
     `names["scales"]` says where the scales come from.
     """
     score = weighted_score(costs, weights, profile, normalisation)
+    standing_in = {} if profile is None else load_profile(profile).standing_in
     return Outcome(
         rank=final_ranks(score.value),
         value=score.value,
@@ -45,8 +57,24 @@ def weighted_scores(
         },
         names={"terms": tuple(score.terms), "scales": tuple(term.origin for term in score.terms.values())},
         dropped=score.dropped,
-        notes=tuple(map(disproportion_note, score.disproportions)),
+        notes=(
+            *(stand_in_note(name, terms) for name, terms in standing_in.items()),
+            *map(disproportion_note, score.disproportions),
+        ),
     )
+
+
+def on_scores(cube: ScoreCube, options: dict[str, Any]) -> dict[str, Any]:
+    """The options on these scores: stand-ins of the profile take the weight of what cannot be measured."""
+    if options.get("profile") is None:
+        return options
+    return options | {"profile": with_stand_ins(load_profile(options["profile"]), cube)}
+
+
+def stand_in_note(name: str, terms: Sequence[str]) -> str:
+    """A sentence about a metric that takes the weight of others."""
+    them = "it" if len(terms) == 1 else "them"
+    return f"The ground truth is too sparse for {listed(terms, len(terms))}; {name} stands in for {them}."
 
 
 def disproportion_note(found: Disproportion) -> str:
@@ -61,7 +89,7 @@ def resampled_scores(
     costs: Costs,
     multiplicity: NDArray[np.int64],
     weights: Weights | None = None,
-    profile: str | Path | None = None,
+    profile: str | Path | Profile | None = None,
     normalisation: str = "heuristic",
 ) -> Values:
     """Weighted scores for many draws of scenes, on the scales of the full selection."""
@@ -79,6 +107,7 @@ WEIGHTED = Model(
     compute=weighted_scores,
     resample=resampled_scores,
     narrow=weighted_columns,
+    resolve=on_scores,
     options={
         "weights": "weight of each metric or column; divided by their sum",
         "profile": "name of a shipped profile, or the path of a user's TOML file",

@@ -6,22 +6,15 @@ from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from stereogauge.web.dependencies import CurrentSite, OwnSubmission, ProtocolName, Selected
+from stereogauge.confidence_measures.sparsification import GOOD_RANGE
+from stereogauge.web.answer import Plain
+from stereogauge.web.dependencies import CurrentSite, DatasetName, OwnSubmission, ProtocolName, Selected
 from stereogauge.web.responses import fresh, tagged
 from stereogauge.web.scenes.confidence import ConfidenceAnswer, ConfidenceQuery, confidence_answer
-from stereogauge.web.scenes.contrasts import ContrastAnswer, contrast_answer
+from stereogauge.web.scenes.contrasts import contrast_answer
 from stereogauge.web.scenes.layers import LayerInfo, LayerName, LayerQuery
-from stereogauge.web.scenes.objects import ObjectAnswer, objects_answer
-from stereogauge.web.scenes.pixels import (
-    Block,
-    CloudAnswer,
-    PixelAnswer,
-    SceneAnswer,
-    blocks_answer,
-    cloud_answer,
-    pixel_answer,
-    scene_answer,
-)
+from stereogauge.web.scenes.objects import objects_answer
+from stereogauge.web.scenes.pixels import blocks_answer, cloud_answer, pixel_answer, scene_answer
 from stereogauge.web.scenes.reader import SceneQuery
 
 AlgorithmName = Annotated[str | None, Query(description="Whose map.")]
@@ -30,9 +23,11 @@ MOST_ALGORITHMS = 8
 router = APIRouter(tags=["scenes"])
 
 
-async def scene_query(scene: str, submission: OwnSubmission, protocol: ProtocolName = None) -> SceneQuery:
+async def scene_query(
+    scene: str, submission: OwnSubmission, protocol: ProtocolName = None, dataset: DatasetName = None
+) -> SceneQuery:
     """The scene that a request names."""
-    return SceneQuery(scene, protocol, submission)
+    return SceneQuery(scene, protocol, submission, dataset)
 
 
 AskedScene = Annotated[SceneQuery, Depends(scene_query)]
@@ -60,9 +55,7 @@ async def layer_query(
 ) -> LayerQuery:
     """The picture that a request names."""
     square = None if crop is None else cast(tuple[int, int, int], tuple(map(int, crop.split(","))))
-    name, protocol, submission = asked
-    wanted = (algorithm, metric, region, range, density, protocol, square, width, other, submission)
-    return LayerQuery(name, layer, *wanted)
+    return LayerQuery(asked, layer, algorithm, metric, region, range, density, square, width, other)
 
 
 RequestedLayer = Annotated[LayerQuery, Depends(layer_query)]
@@ -71,20 +64,28 @@ RequestedLayer = Annotated[LayerQuery, Depends(layer_query)]
 @router.get("/scenes/{scene:path}/layers/{layer}.png", summary="A layer of a scene", response_class=Response)
 async def picture(request: Request, site: CurrentSite, layer: RequestedLayer) -> Response:
     """A picture, pixel for pixel."""
-    data, tag, _ = await site.pictures.run(lambda: site.painter.png(layer))
-    if layer.submission is not None:
+    data, tag, _ = await site.pictures.run(request, lambda: site.painter.png(layer))
+    if layer.scene.submission is not None:
         return fresh(Response(data, media_type="image/png"))
     return tagged(request, data, tag, "image/png", "max-age=60")
+
+
+@router.get("/scenes/{scene:path}/layers/{layer}.csv", summary="The numbers of a layer", response_class=Response)
+async def numbers(request: Request, site: CurrentSite, layer: RequestedLayer) -> Response:
+    """The numbers that a picture shows, one line per row of pixels."""
+    text = await site.pictures.run(request, lambda: site.painter.csv(layer))
+    return fresh(Response(text, media_type="text/csv; charset=utf-8"))
 
 
 @router.get("/scenes/{scene:path}/layers/{layer}", response_model=LayerInfo, summary="The legend of a layer")
 async def legend(request: Request, site: CurrentSite, layer: RequestedLayer) -> Response:
     """Title, unit, range and colours of a picture."""
-    return await site.pictures.run(lambda: site.answers.give(request, lambda: site.painter.png(layer)[2]))
+    return await site.pictures.run(request, lambda: site.answers.give(request, lambda: site.painter.png(layer)[2]))
 
 
-@router.get("/scenes/{scene:path}/pixel", response_model=PixelAnswer, summary="Values under the pointer")
-def pixel(
+@router.get("/scenes/{scene:path}/pixel", summary="Values under the pointer")
+async def pixel(
+    request: Request,
     site: CurrentSite,
     asked: AskedScene,
     x: int,
@@ -92,10 +93,11 @@ def pixel(
     algorithms: Annotated[list[str] | None, Query(max_length=MOST_ALGORITHMS)] = None,
 ) -> Response:
     """The values at one pixel."""
-    return fresh(pixel_answer(site.scenes, asked, x, y, algorithms or []))
+    values = await site.pictures.run(request, lambda: pixel_answer(site.scenes, asked, x, y, algorithms or []))
+    return fresh(values)
 
 
-@router.get("/scenes/{scene:path}/cloud", response_model=CloudAnswer, summary="Points in space")
+@router.get("/scenes/{scene:path}/cloud", summary="Points in space")
 async def cloud(
     request: Request,
     site: CurrentSite,
@@ -105,11 +107,11 @@ async def cloud(
 ) -> Response:
     """The ground truth or an estimate as points."""
     return await site.pictures.run(
-        lambda: site.answers.give(request, lambda: cloud_answer(site.scenes, asked, algorithm, points))
+        request, lambda: site.answers.give(request, lambda: cloud_answer(site.scenes, asked, algorithm, points))
     )
 
 
-@router.get("/scenes/{scene:path}/blocks", response_model=list[Block], summary="Where a metric's errors lie")
+@router.get("/scenes/{scene:path}/blocks", summary="Where a metric's errors lie")
 async def blocks(
     request: Request,
     site: CurrentSite,
@@ -120,13 +122,13 @@ async def blocks(
 ) -> Response:
     """The blocks with most of a metric's error."""
 
-    def make() -> list[Block]:
+    def make() -> list[Plain]:
         return blocks_answer(site.scenes, asked, algorithm, metric, region)
 
-    return await site.pictures.run(lambda: site.answers.give(request, make))
+    return await site.pictures.run(request, lambda: site.answers.give(request, make))
 
 
-@router.get("/scenes/{scene:path}/objects", response_model=list[ObjectAnswer], summary="Scores by object")
+@router.get("/scenes/{scene:path}/objects", summary="Scores by object")
 async def objects(
     request: Request,
     site: CurrentSite,
@@ -135,13 +137,13 @@ async def objects(
 ) -> Response:
     """Every plane, fine structure and foreground object with its place, and the metrics that fit it."""
 
-    def make() -> list[ObjectAnswer]:
+    def make() -> list[Plain]:
         return objects_answer(site.scenes, asked, algorithms or [])
 
-    return await site.pictures.run(lambda: site.answers.give(request, make))
+    return await site.pictures.run(request, lambda: site.answers.give(request, make))
 
 
-@router.get("/scenes/{scene:path}/contrast", response_model=ContrastAnswer, summary="Where two algorithms differ")
+@router.get("/scenes/{scene:path}/contrast", summary="Where two algorithms differ")
 async def contrast(
     request: Request,
     site: CurrentSite,
@@ -152,13 +154,13 @@ async def contrast(
 ) -> Response:
     """The crops in which two algorithms differ most."""
 
-    def make() -> ContrastAnswer:
+    def make() -> Plain:
         return contrast_answer(site.scenes, asked, first, second, column)
 
-    return await site.pictures.run(lambda: site.answers.give(request, make))
+    return await site.pictures.run(request, lambda: site.answers.give(request, make))
 
 
-@router.get("/scenes/{scene:path}/about", response_model=SceneAnswer, summary="What can be shown of a scene")
+@router.get("/scenes/{scene:path}/about", summary="What can be shown of a scene")
 def about(request: Request, site: CurrentSite, asked: AskedScene) -> Response:
     """Size, calibration, layers and maps of a scene."""
     return site.answers.give(request, lambda: scene_answer(site.scenes, asked))
@@ -170,8 +172,12 @@ async def confidence(
     site: CurrentSite,
     selected: Selected,
     scene: Annotated[str | None, Query(description="Default: the first with a confidence map.")] = None,
-    threshold: Annotated[float, Query(gt=0, le=1000, description="Bad above this error, px.")] = 1.0,
-    region: str = "all",
+    threshold: Annotated[
+        float | None, Query(gt=0, le=1000, description="Bad above this error, px; default: the dataset's own.")
+    ] = None,
+    region: Annotated[
+        str, Query(description="Pixels; haeusler-klette is the paper's domain, with measures of our SGM.")
+    ] = "all",
     error: Annotated[
         str, Query(description="What the curves follow: bad, mae, rms, d1, or bad-z@METRES,LIMIT.")
     ] = "bad",
@@ -180,13 +186,18 @@ async def confidence(
     ] = "",
     sigma: Annotated[float | None, Query(gt=0, description="Scale ς of the perturbation; default: P2.")] = None,
     temperature: Annotated[float | None, Query(gt=0, description="Temperature of the entropy; default: P2.")] = None,
+    ndisp: Annotated[
+        int | None, Query(ge=1, le=4096, description="Disparities that our SGM searches; default: the scene's own.")
+    ] = None,
+    low: Annotated[float, Query(ge=0, lt=1, description="Densities of each curve's mean, from …")] = GOOD_RANGE[0],
+    high: Annotated[float, Query(gt=0, le=1, description="… to.")] = GOOD_RANGE[1],
 ) -> Response:
     """The curves of every confidence map of a scene."""
     wanted = [name.strip() for name in sgm.split(",") if name.strip()]
-    query = ConfidenceQuery(scene, threshold, region, error, wanted, sigma, temperature)
+    query = ConfidenceQuery(scene, threshold, region, error, wanted, sigma, temperature, ndisp, (low, high))
 
     def make() -> ConfidenceAnswer:
         cube = site.scores.values(selected)
-        return confidence_answer(site.scenes, cube, selected, query, site.scores.styles(cube.algorithms))
+        return confidence_answer(site.scenes, cube, selected, query, site.source.styles(cube.algorithms))
 
-    return await site.pictures.run(lambda: site.answers.give(request, make))
+    return await site.pictures.run(request, lambda: site.answers.give(request, make))

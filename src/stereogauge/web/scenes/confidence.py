@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -9,34 +10,46 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from stereogauge.confidence_measures.error_curves import sparsify_by
-from stereogauge.confidence_measures.evaluation import combination_bound
+from stereogauge.allowance import checkpoint
+from stereogauge.confidence_measures.declaration import parse_measure
+from stereogauge.confidence_measures.evaluation import combination_bound, single_maps
 from stereogauge.confidence_measures.measures import confidence
-from stereogauge.confidence_measures.run import search_range
-from stereogauge.confidence_measures.sparsification import ErrorKind, parse_error
+from stereogauge.confidence_measures.paper import PAPER
+from stereogauge.confidence_measures.run import PAPER_DOMAIN, domain_of
+from stereogauge.confidence_measures.sparsification import (
+    GOOD_RANGE,
+    ErrorKind,
+    SparsificationCurve,
+    parse_error,
+    sparsify_by,
+)
+from stereogauge.datasets.declaration import dataset_threshold, search_range, stated_range
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.chart import Chart, Spec
-from stereogauge.figures.confidence import DASH_DOTTED, DASHED, DOTTED, LONG, SOLID, Line, Panel, curve_panels
-from stereogauge.figures.palette import GREY, Styles
+from stereogauge.figures.confidence import BOUND, ORACLE, RANDOM, REFERENCES, SOLID, Line, Panel, curve_panels
+from stereogauge.figures.palette import GREY, Styles, algorithm_styles
 from stereogauge.matching.run import match
-from stereogauge.model import DisparityMap
+from stereogauge.model import DisparityMap, Scene
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.scenes.reader import SceneQuery, SceneReader, SceneView
 from stereogauge.web.selection import SelectionQuery
+from stereogauge.web.source import scene_places
 
 DENSITIES = np.linspace(0.0, 1.0, 101)
 SGM = "census SGM"
-DASHES = (SOLID, DASHED, DOTTED, DASH_DOTTED, LONG)
 MOST_COSTS = 200_000_000
 """Pixels times disparities that a visitor may have matched."""
+MOST_MEASURES = 16
+"""Measures of our SGM that a visitor may have computed at once."""
 
 
 class Curve(BaseModel):
     """The error of the most confident pixels by the share of pixels kept: a share of bad pixels, or px.
 
     `oracle` removes the largest errors first, `random` removes in proportion; `auc` is the mean over all densities.
-    `better` is the direction of the map, `declared` whether its `results.toml` says so.
+    `range_mean` is the mean share of bad pixels over the densities that were requested. `better` is the direction of
+    the map, `declared` whether its `results.toml` says so.
     """
 
     algorithm: str
@@ -45,6 +58,7 @@ class Curve(BaseModel):
     oracle: list[float]
     random: float
     auc: float
+    range_mean: float | None
     optimal_auc: float
     ause: float
     aurg: float
@@ -53,26 +67,37 @@ class Curve(BaseModel):
 
 
 class Bound(BaseModel):
-    """Bad pixels that every measure of an algorithm would keep at density φ, as a share of the φ·N kept ones.
+    """Bad pixels that each of `measures` would keep at density φ, as a share of the φ·N kept ones.
+
+    A combination of measures, such as their product, is none of them.
 
     Together the measures keep fewer pixels than φ (`kept`), so that at its own density a single measure may leave
     fewer bad pixels.
     """
 
     algorithm: str
+    measures: list[str]
     density: list[float]
     bad: list[float]
     kept: list[float]
 
 
 class ConfidenceAnswer(BaseModel):
-    """Curves on one scene; `available` lists every (algorithm, scene) with a confidence map and public ground truth."""
+    """Curves on one scene; `available` lists every (algorithm, scene) with a confidence map and public ground truth.
+
+    `threshold` is the dataset's own unless another was requested. `ndisp` is how many disparities our matcher searched,
+    and `ndisp_from` what says so: the request, the scene or dataset, or its ground truth, which favours the matcher.
+    `density_range` are the densities of each curve's `range_mean`.
+    """
 
     scene: str
     threshold: float
     error: str
     unit: str
     region: str
+    density_range: tuple[float, float]
+    ndisp: int | None = None
+    ndisp_from: Literal["request", "scene", "ground truth"] | None = None
     density: list[float]
     curves: list[Curve]
     bounds: list[Bound]
@@ -90,53 +115,73 @@ class MapsOf(NamedTuple):
 
 
 class ConfidenceQuery(NamedTuple):
-    """What is requested: the scene, the pixels, the error, and measures of our SGM with their scales."""
+    """What is requested: the scene, the pixels, the error, and measures of our SGM with their scales.
+
+    `threshold` None is the dataset's own. The region `haeusler-klette` is the paper's domain, where our SGM's measures
+    are always computed.
+    """
 
     scene: str | None
-    threshold: float
+    threshold: float | None
     region: str
     error: str = "bad"
     sgm: Sequence[str] = ()
     sigma: float | None = None
     temperature: float | None = None
-
-    @property
-    def kind(self) -> ErrorKind:
-        """The error that the curves follow."""
-        return parse_error(f"bad@{self.threshold:.12g}" if self.error == "bad" else self.error)
+    ndisp: int | None = None
+    densities: tuple[float, float] = GOOD_RANGE
 
 
 def confidence_answer(
     scenes: SceneReader, cube: ScoreCube, selected: SelectionQuery, query: ConfidenceQuery, styles: Styles
 ) -> ConfidenceAnswer:
     """The curves of every selected algorithm with confidence maps on a scene."""
-    datasets = cube.datasets or ("",) * len(cube.scenes)
-    shown = [name for name, dataset in zip(cube.scenes, datasets, strict=True) if not scenes.hidden(name, dataset)]
+    places = {
+        name: place for name, place in scene_places(cube).items() if not scenes.hidden(place.scene, place.dataset)
+    }
+    shown = list(places)
     whole = [name for name in cube.algorithms if name.rpartition("/")[0] not in cube.algorithms]
-    present = [(name, scene) for name in whole for scene in scenes.source.with_confidence(name, shown)]
+    present = [(name, scene) for name in whole for scene in scenes.source.with_confidence(name, places)]
     if selected.submission is not None:
         present += _own_present(scenes, cube, selected, shown)
-    chosen = query.scene or next((name for _, name in present), shown[0] if query.sgm and shown else "")
-    kind = query.kind
+    chosen = query.scene or next(
+        (name for _, name in present), shown[0] if (query.sgm or query.region == PAPER_DOMAIN) and shown else ""
+    )
+    low, high = query.densities
+    if not low < high:
+        raise StereogaugeError(f"A range of densities goes up; found {low:g} to {high:g}.")
+    threshold = query.threshold or dataset_threshold(places[chosen].dataset if chosen in places else "")
+    kind = parse_error(f"bad@{threshold:.12g}" if query.error == "bad" else query.error)
     answer = ConfidenceAnswer(
-        scene=chosen, threshold=query.threshold, error=str(kind), unit="px" if kind.magnitude else "%",
-        region=query.region, density=DENSITIES.tolist(), curves=[], bounds=[], available=present,
+        scene=chosen, threshold=threshold, error=str(kind), unit="px" if kind.magnitude else "%",
+        region=query.region, density_range=query.densities, density=DENSITIES.tolist(), curves=[], bounds=[],
+        available=present,
     )  # fmt: skip
     if not chosen:
         return answer
     if chosen not in cube.scenes:
         raise UnknownChoiceError("scene", chosen, cube.scenes)
-    view = scenes.view(SceneQuery(chosen, selected.protocol, selected.submission))
+    view = scenes.view(SceneQuery(chosen, selected.protocol, selected.submission, selected.dataset))
     scenes.refuse_hidden(view, "sparsification curves are")
-    mask = scenes.mask(view, query.region)
     judged = [_beside(scenes, view, name) for name in dict.fromkeys(n for n, scene in present if scene == chosen)]
-    if query.sgm:
-        judged.append(_matched(view, query))
     truth = scenes.truth(view)
+    if query.region == PAPER_DOMAIN and not query.sgm:
+        query = query._replace(sgm=(*PAPER, "product"))
+    matched = _matched(scenes, view, query) if query.sgm else None
+    if matched is not None:
+        stated = stated_range(view.scene) is not None
+        answer.ndisp = matched.ndisp
+        answer.ndisp_from = "request" if query.ndisp else "scene" if stated else "ground truth"
+        judged.append(MapsOf(SGM, matched.raw, matched.maps, dict.fromkeys(matched.maps, "lower")))
+    if matched is not None and query.region == PAPER_DOMAIN:
+        truth, mask = matched.domain
+    else:
+        mask = scenes.mask(view, query.region)
     for one in judged:
-        answer.curves += _curves(one, view, truth, kind, mask)
-        if not kind.magnitude and len(one.maps) > 1:
-            answer.bounds.append(_bound(one, view, truth, kind, mask))
+        answer.curves += _curves(one, view, truth, kind, mask, query.densities)
+        single = one._replace(maps=single_maps(one.maps))
+        if not kind.magnitude and len(single.maps) > 1:
+            answer.bounds.append(_bound(single, view, truth, kind, mask))
     if answer.curves:
         answer.figure = _chart(answer, styles).page_spec()
     return answer
@@ -147,24 +192,29 @@ def _chart(answer: ConfidenceAnswer, styles: Styles) -> Chart:
     percent = 100 * DENSITIES[1:]  # at density 0 there is no pixel and no share of bad ones
     factor = 1 if answer.unit == "px" else 100
 
-    def line(label: str, values: Sequence[float], algorithm: str, dash: tuple[int, ...], width: float = 1.0) -> Line:
-        shade = styles[algorithm].colour if algorithm in styles else GREY
-        return Line(label, percent, factor * np.array(values[1:]), shade, dash, width)
+    def line(label: str, values: Sequence[float], shade: str, dash: tuple[int, ...] = SOLID) -> Line:
+        return Line(label, percent, factor * np.array(values[1:]), shade, dash, 2.0 if dash == SOLID else 1.4)
 
+    def reference(kind: str, label: str, values: Sequence[float], algorithm: str) -> Line:
+        shade, dash = REFERENCES[kind]
+        return line(label, values, shade if several else shades[algorithm], dash)
+
+    # One curve has its algorithm's colour; measures of one algorithm are told apart by colours of their own.
+    counts = Counter(one.algorithm for one in answer.curves)
+    shades = {name: styles[name].colour if name in styles else GREY for name in counts}
+    several = algorithm_styles(f"{one.algorithm} {one.measure}" for one in answer.curves if counts[one.algorithm] > 1)
     lines: list[Line] = []
-    seen: dict[str, int] = {}
     for one in answer.curves:
-        place = seen.setdefault(one.algorithm, 0)
-        seen[one.algorithm] += 1
-        drawn = line(f"{one.algorithm} {one.measure}", one.bad, one.algorithm, DASHES[place % len(DASHES)], 2.0)
+        label = f"{one.algorithm} {one.measure}"
+        drawn = line(label, one.bad, several[label].colour if label in several else shades[one.algorithm])
         lines.append(drawn._replace(about={"algorithm": one.algorithm, "measure": one.measure}))
     for one in {curve.algorithm: curve for curve in reversed(answer.curves)}.values():
         flat = [one.random] * len(DENSITIES)
-        lines.append(line(f"oracle of {one.algorithm}", one.oracle, one.algorithm, DOTTED))
-        lines.append(line(f"random, {one.algorithm}", flat, one.algorithm, SOLID, 0.5))
+        lines.append(reference(ORACLE, f"oracle of {one.algorithm}", one.oracle, one.algorithm))
+        lines.append(reference(RANDOM, f"random, {one.algorithm}", flat, one.algorithm))
     for bound in answer.bounds:
         label = f"bad pixels that every measure of {bound.algorithm} keeps"
-        lines.append(line(label, bound.bad, bound.algorithm, DASH_DOTTED))
+        lines.append(reference(BOUND, label, bound.bad, bound.algorithm))
     y_label = f"{answer.error} of them [{answer.unit}]"
     x_label = "pixels kept, most confident first [%]"
     return curve_panels("Sparsification", "", [Panel("", tuple(lines))], y_label, x_label=x_label, number=".2f")
@@ -174,7 +224,7 @@ def _own_present(
     scenes: SceneReader, cube: ScoreCube, selected: SelectionQuery, shown: list[str]
 ) -> list[tuple[str, str]]:
     """The scenes for which the visitor's unpublished submission has confidence maps, with its name."""
-    views = [scenes.view(SceneQuery(name, selected.protocol, selected.submission)) for name in shown]
+    views = [scenes.view(SceneQuery(name, selected.protocol, selected.submission, selected.dataset)) for name in shown]
     own = [(view.own, view.name) for view in views if view.own is not None and view.own.maps.confidence]
     return [(one.algorithm, name) for one, name in own if one.algorithm in cube.algorithms]
 
@@ -186,28 +236,57 @@ def _beside(scenes: SceneReader, view: SceneView, algorithm: str) -> MapsOf:
     return MapsOf(algorithm, estimate, scenes.confidence(algorithm, view), directions)
 
 
-def _matched(view: SceneView, query: ConfidenceQuery) -> MapsOf:
-    """Measures of our SGM on the scene's own images."""
+class Matched(NamedTuple):
+    """What our SGM found on a scene: its map before the check, measures by name, and the paper's domain."""
+
+    ndisp: int
+    raw: DisparityMap
+    maps: Mapping[str, NDArray[Any]]
+    domain: tuple[DisparityMap, NDArray[np.bool_]]
+
+
+def _matched(scenes: SceneReader, view: SceneView, query: ConfidenceQuery) -> Matched:
+    """Our SGM on the scene's own images, in a process that ends where its visitor leaves."""
     scene = view.scene
     if not (scene.has("left") and scene.has("right")):
         raise StereogaugeError(f"Scene {view.name!r} has no pair of images to match.")
-    ndisp = search_range(scene)
+    ndisp = search_range(scene, query.ndisp, by_truth=True)
     if scene.shape[0] * scene.shape[1] * ndisp > MOST_COSTS:
         raise StereogaugeError(
             f"Scene {view.name!r} is too large to be matched here; use `stereogauge confidence` instead."
         )
+    if len(query.sgm) > MOST_MEASURES:
+        raise StereogaugeError(f"At most {MOST_MEASURES} measures are computed at once; found {len(query.sgm)}.")
+    for name in query.sgm:
+        parse_measure(name)  # an unknown one is refused before there is a process
+    return scenes.matching.call(match_scene, scene, ndisp, list(query.sgm), query.sigma, query.temperature)
+
+
+def match_scene(
+    scene: Scene, ndisp: int, measures: list[str], sigma: float | None, temperature: float | None
+) -> Matched:
+    """The measures of our SGM on a scene."""
     result = match(scene.left, scene.right, "sgm", ndisp)
-    maps = confidence(result, query.sgm, sigma=query.sigma, temperature=query.temperature)
-    return MapsOf(SGM, result.raw, maps, dict.fromkeys(maps, "lower"))
+    maps = confidence(result, measures, sigma=sigma, temperature=temperature)
+    return Matched(result.ndisp, result.raw, maps, domain_of(scene, result, PAPER_DOMAIN))
 
 
 def _curves(
-    given: MapsOf, view: SceneView, truth: DisparityMap, kind: ErrorKind, mask: NDArray[np.bool_]
+    given: MapsOf,
+    view: SceneView,
+    truth: DisparityMap,
+    kind: ErrorKind,
+    mask: NDArray[np.bool_],
+    densities: tuple[float, float],
 ) -> list[Curve]:
     found = []
     for measure, values in given.maps.items():
+        checkpoint()
         curve = sparsify_by(kind, values, given.estimate, truth, mask, calibration=view.scene.calibration)
         direction = given.directions[measure]
+        rate = None
+        if isinstance(curve, SparsificationCurve):
+            rate = curve.area(*densities) / (densities[1] - densities[0])
         found.append(
             Curve(
                 algorithm=given.algorithm,
@@ -216,6 +295,7 @@ def _curves(
                 oracle=curve.oracle.rates(DENSITIES).tolist(),
                 random=float(curve.rates([1.0])[0]),
                 auc=curve.auc,
+                range_mean=rate,
                 optimal_auc=curve.oracle.auc,
                 ause=curve.ause,
                 aurg=curve.aurg,
@@ -233,6 +313,7 @@ def _bound(given: MapsOf, view: SceneView, truth: DisparityMap, kind: ErrorKind,
     kept = np.maximum(DENSITIES * domain.sum(), 1.0)
     return Bound(
         algorithm=given.algorithm,
+        measures=list(given.maps),
         density=DENSITIES.tolist(),
         bad=(bound.counts(DENSITIES) / kept).tolist(),
         kept=bound.densities(DENSITIES).tolist(),

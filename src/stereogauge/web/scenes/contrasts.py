@@ -8,35 +8,14 @@ import numpy as np
 
 from stereogauge.decision.pixels import Contrast, contrast, wrong_pixels
 from stereogauge.errors import FileError, StereogaugeError
+from stereogauge.figures.decision import profile_line_data
 from stereogauge.metrics.picture import Picture
-from stereogauge.web.answer import Answer
+from stereogauge.text import json_value
+from stereogauge.web.answer import Plain, plain
 from stereogauge.web.scenes.reader import SceneQuery, SceneReader, SceneView
 
 MOST_CROPS = 6
 MOST_MAPS = 80
-
-
-class CropAnswer(Answer):
-    """A square, the shares of its counted pixels where each of the two is wrong, and what it adds to the difference."""
-
-    x: int
-    y: int
-    size: int
-    first_wrong: float
-    second_wrong: float
-    gain: float
-
-
-class ContrastAnswer(Answer):
-    """Who is right where; `shares` are both right, only the first, only the second, both wrong."""
-
-    scene: str
-    first: str
-    second: str
-    column: str
-    text: str
-    shares: list[float]
-    crops: list[CropAnswer]
 
 
 def contrasted(scenes: SceneReader, view: SceneView, first: str, second: str, column: str) -> Contrast:
@@ -44,33 +23,31 @@ def contrasted(scenes: SceneReader, view: SceneView, first: str, second: str, co
     scenes.refuse_hidden(view, "where algorithms differ is")
     record = scenes.source.protocol(view.protocol)
     maps = {name: scenes.estimate(name, view) for name in (first, second)}
+    colours = {name: style.colour for name, style in scenes.source.styles(maps).items() if name in maps}
     with view.lock:
-        return contrast(view.scene, maps, column, record.protocol, crops=MOST_CROPS)
+        return contrast(view.scene, maps, column, record.protocol, crops=MOST_CROPS, colours=colours)
 
 
-def contrast_answer(scenes: SceneReader, query: SceneQuery, first: str, second: str, column: str) -> ContrastAnswer:
-    """The shares and the crops in which two algorithms differ most, the largest difference first."""
+def contrast_answer(scenes: SceneReader, query: SceneQuery, first: str, second: str, column: str) -> Plain:
+    """Who is right where: `shares` are both right, only the first, only the second, both wrong.
+
+    `crops` are the squares in which the two differ most, the largest difference first; `line` shows a small shift.
+    """
     found = contrasted(scenes, scenes.view(query), first, second, column)
-    crops = [
-        CropAnswer(
-            x=crop.left,
-            y=crop.top,
-            size=crop.side,
-            first_wrong=crop.first_wrong,
-            second_wrong=crop.second_wrong,
-            gain=crop.gain,
-        )
-        for crop in found.crops
-    ]
-    return ContrastAnswer(
-        scene=query.name,
-        first=first,
-        second=second,
-        column=column,
-        text=found.shares_text,
-        shares=list(found.shares),
-        crops=crops,
-    )
+    line = profile_line_data(found)
+    return {
+        "scene": query.name,
+        "first": first,
+        "second": second,
+        "column": column,
+        "text": found.shares_text,
+        "shares": json_value(found.shares),
+        "crops": [
+            plain(crop, ("first_wrong", "second_wrong", "gain"), x=crop.left, y=crop.top, size=crop.side)
+            for crop in found.crops
+        ],
+        "line": None if line is None else line.page_spec(),
+    }
 
 
 def hardness(scenes: SceneReader, view: SceneView, column: str) -> Picture:
@@ -84,7 +61,7 @@ def hardness(scenes: SceneReader, view: SceneView, column: str) -> Picture:
             wrong += found
             maps += 1
     if not maps:
-        raise StereogaugeError(f"No map of {view.name} is at hand, or {column} does not call single pixels wrong.")
+        raise StereogaugeError(f"No map of {view.name} is available, or {column} does not call single pixels wrong.")
     share = np.where(counted, 100 * wrong / maps, np.nan).astype(np.float32)
     title = f"share of {maps} algorithms that are wrong, {column}"
     return Picture(title, share, "sequential", "%", (0.0, 100.0), unknown=~view.regions.known)

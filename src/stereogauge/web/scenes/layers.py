@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from stereogauge.errors import StereogaugeError
+from stereogauge.errors import NotApplicable, StereogaugeError
 from stereogauge.figures.geometry import SET_LAYERS
 from stereogauge.figures.pictures import (
     COLOUR_MAPS,
-    DISPARITY_MAP,
-    Colours,
+    colour_table,
     legend_entries,
+    picture_crops,
     picture_limits,
     render,
     render_disparity,
 )
 from stereogauge.masks.expression import parse_region
 from stereogauge.metrics.picture import Picture
+from stereogauge.model import DisparityMap
 from stereogauge.scores.column import metric_of
 from stereogauge.web.cache import RecentCache
 from stereogauge.web.errors import UnknownChoiceError
@@ -47,7 +49,8 @@ LayerName = Literal[
     "hard",
 ]
 LAYERS: tuple[str, ...] = get_args(LayerName)
-MOST_PICTURE_BYTES = 256 << 20
+MOST_PICTURE_BYTES = 128 << 20
+MOST_VALUES = 4_000_000
 ERROR_CLIP = 5.0
 """px; the default at which errors are clipped."""
 COARSE_BLOCKS = 16
@@ -59,24 +62,27 @@ BAR_STEPS = 17
 OF_REGION = ("error", "signed", "metric")
 """Layers that grey the pixels outside of a region."""
 NOT_COUNTED = (198, 201, 204)
+PHOTOGRAPHS = ("left", "right")
+UNFILTERED = (19, 8)
+"""`IMWRITE_PNG_FILTER` and its value for none (OpenCV before 4.12 does not name them): pictures with few colours are
+smaller without filters, and written in half the time.
+"""
 
 
 @dataclass(frozen=True)
 class LayerQuery:
     """The layer of a scene to draw."""
 
-    scene: str
+    scene: SceneQuery
     layer: LayerName
     algorithm: str | None = None
     metric: str | None = None
     region: str | None = None
     limit: float | None = None
     density: float | None = None
-    protocol: str | None = None
     crop: tuple[int, int, int] | None = None
     width: int | None = None
     other: str | None = None
-    submission: str | None = None
 
 
 class LayerColour(BaseModel):
@@ -86,8 +92,21 @@ class LayerColour(BaseModel):
     colour: str
 
 
+class LayerCrop(BaseModel):
+    """A part of a picture that holds `pixels` of a small set."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+    pixels: int
+
+
 class LayerInfo(BaseModel):
-    """The legend of a layer: title, unit, and the range of its colour bar or the entries for its colours."""
+    """The legend of a layer: title, unit, and the range of its colour bar or the entries for its colours.
+
+    A metric's picture has the score of the pixels that it shows, and crops where these are a small set.
+    """
 
     title: str
     unit: str
@@ -97,22 +116,23 @@ class LayerInfo(BaseModel):
     bar: list[str]
     legend: list[LayerColour]
     note: str
+    score: float | None = None
+    crops: list[LayerCrop] = []
 
 
 @dataclass(frozen=True)
 class Layer:
-    """Colours (height, width, 3 or 4) and their legend."""
+    """Colours (height, width, 3 or 4) and their legend; the numbers that they show, which a photograph has not."""
 
     colours: NDArray[np.uint8]
     info: LayerInfo
+    values: NDArray[Any] | None = None
 
 
-def colour_bar(name: str) -> list[str]:
-    """A colour map as evenly spaced colours."""
-    from matplotlib import colormaps
-    from matplotlib.colors import to_hex
-
-    return [to_hex(colormaps[name](level)) for level in np.linspace(0, 1, BAR_STEPS)]
+def colour_bar(kind: str) -> list[str]:
+    """The colour scale of a kind of picture as evenly spaced colours."""
+    table = colour_table(kind)
+    return ["#" + bytes(table[round(255 * level)]).hex() for level in np.linspace(0, 1, BAR_STEPS)]
 
 
 class LayerPainter:
@@ -120,9 +140,7 @@ class LayerPainter:
 
     def __init__(self, scenes: SceneReader) -> None:
         self.scenes = scenes
-        self._layers: RecentCache[tuple[bytes, str, LayerInfo]] = RecentCache(
-            MOST_PICTURE_BYTES, lambda found: float(len(found[0]))
-        )
+        self._layers: RecentCache[tuple[bytes, str, LayerInfo]] = RecentCache(MOST_PICTURE_BYTES)
 
     def png(self, query: LayerQuery) -> tuple[bytes, str, LayerInfo]:
         """The file, its entity tag and its legend."""
@@ -134,24 +152,41 @@ class LayerPainter:
         layer = self.paint(query)
         colours = cut(layer.colours, query.crop, query.width)
         order = cv2.COLOR_RGBA2BGRA if colours.shape[2] == 4 else cv2.COLOR_RGB2BGR
-        encoded = cv2.imencode(".png", cv2.cvtColor(colours, order), [cv2.IMWRITE_PNG_COMPRESSION, 3])[1]
+        options = [cv2.IMWRITE_PNG_COMPRESSION, 2, *(() if query.layer in PHOTOGRAPHS else UNFILTERED)]
+        encoded = cv2.imencode(".png", cv2.cvtColor(colours, order), options)[1]
         data = np.asarray(encoded).tobytes()
         return data, hashlib.sha256(data).hexdigest()[:24], layer.info
 
+    def csv(self, query: LayerQuery) -> str:
+        """The numbers behind a layer, one line per row of pixels; nothing stands where there is none."""
+        view = self.scenes.view(query.scene)
+        self.scenes.refuse_hidden(view, "the numbers of its maps are")
+        values = self.paint(query).values
+        if values is None or values.ndim != 2:  # rows and columns; finished colours have a third
+            raise StereogaugeError("A photograph has no numbers to save; save it as PNG.")
+        if query.crop is not None:
+            values = cropped(values, query.crop)
+        if values.size > MOST_VALUES:
+            raise StereogaugeError(f"A file of numbers has at most {MOST_VALUES} of them; found {values.size}.")
+        return "".join(
+            ",".join("" if value != value else f"{value:.6g}" for value in row) + "\n"  # NaN
+            for row in values.astype(np.float64).tolist()
+        )
+
     def paint(self, query: LayerQuery) -> Layer:
         """The layer's colours; errors outside of a named region are greyed."""
-        view = self.scenes.view(SceneQuery(query.scene, query.protocol, query.submission))
+        view = self.scenes.view(query.scene)
         layer = self._painted(view, query)
         if query.layer not in OF_REGION or query.region is None or view.hidden:
             return layer
         return greyed(layer, ~self.scenes.mask(view, query.region), query.region)
 
     def _painted(self, view: SceneView, query: LayerQuery) -> Layer:
-        if query.layer in ("left", "right"):
+        if query.layer in PHOTOGRAPHS:
             return self._photograph(view, query.layer)
         if query.layer == "truth":
             limits = self.scenes.limits(view)
-            return _disparity("ground truth", render_disparity(self.scenes.truth(view), limits), limits)
+            return _disparity("ground truth", self.scenes.truth(view), limits)
         if query.layer == "region":
             return self._region(view, _needed(query.region, "region"))
         if query.layer == "hard":
@@ -165,15 +200,26 @@ class LayerPainter:
             return _pictured(found.verdict if query.layer == "contrast" else found.gain)
         if query.layer == "estimate":
             limits = self.scenes.limits(view, algorithm)
-            estimate = self.scenes.shown(algorithm, view)
-            return _disparity(algorithm, render_disparity(estimate, limits), limits)
+            return _disparity(algorithm, self.scenes.shown(algorithm, view), limits)
         if query.layer == "confidence":
             return self._confidence(view, algorithm, query)
         if query.layer == "metric":
-            metric = _needed(query.metric, "metric")
-            self.scenes.refuse_hidden(view, f"the picture of {metric} is")
-            return _pictured(metric_of(metric).picture(self.scenes.measurement(view, algorithm, metric)))
+            return self._metric(view, algorithm, _needed(query.metric, "metric"), query.region)
         return self._error(view, algorithm, query)
+
+    def _metric(self, view: SceneView, algorithm: str, metric: str, region: str | None) -> Layer:
+        """A metric's picture with its score: on its own pixels, the named region, or all."""
+        self.scenes.refuse_hidden(view, f"the picture of {metric} is")
+        bound, measurement = metric_of(metric), self.scenes.measurement(view, algorithm, metric)
+        picture = bound.picture(measurement)
+        try:
+            score = bound.value(measurement, bound.metric.region or region or "all")
+        except NotApplicable:
+            score = math.nan
+        layer = _pictured(picture)
+        crops = [LayerCrop(**crop._asdict(), pixels=size) for crop, size in picture_crops(picture)]
+        stated = {"score": score if math.isfinite(score) else None, "crops": crops}
+        return Layer(layer.colours, layer.info.model_copy(update=stated))
 
     def _photograph(self, view: SceneView, side: str) -> Layer:
         image = view.scene.left if side == "left" else view.scene.right
@@ -187,7 +233,7 @@ class LayerPainter:
         colours[mask] = (*OVERLAY_COLOUR, 140)
         words = parse_region(region, view.scene.masks).words
         legend = [LayerColour(text=f"{region}: {words}", colour="#" + bytes(OVERLAY_COLOUR).hex())]
-        return Layer(colours, _info(f"region {region}", colours, legend=legend))
+        return Layer(colours, _info(f"region {region}", colours, legend=legend), mask)
 
     def _set(self, view: SceneView, name: str) -> Layer:
         """A geometry set of the scene, or a step on the way to it."""
@@ -217,7 +263,7 @@ class LayerPainter:
         kept = most_confident(-values, query.density)
         estimate = np.where(kept, self.scenes.shown(algorithm, view), np.float32(np.nan))
         title = f"{algorithm}, the {100 * query.density:.0f} % most confident pixels"
-        return _disparity(title, render_disparity(estimate, limits), limits)
+        return _disparity(title, estimate, limits)
 
     def _error(self, view: SceneView, algorithm: str, query: LayerQuery) -> Layer:
         if view.hidden and "blocks" in self.scenes.hidden.shows:
@@ -260,15 +306,21 @@ def cut(colours: NDArray[np.uint8], crop: tuple[int, int, int] | None, width: in
     import cv2
 
     if crop is not None:
-        x, y, side = crop
-        colours = colours[max(0, y) : y + side, max(0, x) : x + side]
-        if not colours.size:
-            raise StereogaugeError(f"The crop {x},{y},{side} lies outside of the picture.")
+        colours = cropped(colours, crop)
     if width is None or width == colours.shape[1]:
         return np.ascontiguousarray(colours)
     height = max(1, round(colours.shape[0] * width / colours.shape[1]))
     kind = cv2.INTER_AREA if width < colours.shape[1] else cv2.INTER_NEAREST
     return np.asarray(cv2.resize(np.ascontiguousarray(colours), (width, height), interpolation=kind), np.uint8)
+
+
+def cropped(values: NDArray[Any], crop: tuple[int, int, int]) -> NDArray[Any]:
+    """The square (x, y, side) of a map."""
+    x, y, side = crop
+    square = values[max(0, y) : y + side, max(0, x) : x + side]
+    if not square.size:
+        raise StereogaugeError(f"The crop {x},{y},{side} lies outside of the picture.")
+    return square
 
 
 def greyed(layer: Layer, outside: NDArray[np.bool_], region: str) -> Layer:
@@ -278,7 +330,8 @@ def greyed(layer: Layer, outside: NDArray[np.bool_], region: str) -> Layer:
     colours = layer.colours.copy()
     colours[outside, :3] = NOT_COUNTED
     entry = LayerColour(text=f"outside {region}: not counted", colour="#" + bytes(NOT_COUNTED).hex())
-    return Layer(colours, layer.info.model_copy(update={"legend": [*layer.info.legend, entry]}))
+    values = None if layer.values is None else np.where(outside, np.nan, layer.values)
+    return Layer(colours, layer.info.model_copy(update={"legend": [*layer.info.legend, entry]}), values)
 
 
 def most_confident(values: NDArray[np.float32], density: float) -> NDArray[np.bool_]:
@@ -312,9 +365,10 @@ def _needed(value: str | None, name: str) -> str:
     return value
 
 
-def _disparity(title: str, colours: Colours, limits: tuple[float, float]) -> Layer:
+def _disparity(title: str, values: DisparityMap, limits: tuple[float, float]) -> Layer:
     legend = [LayerColour(text="no value", colour="hatched")]
-    return Layer(colours, _info(title, colours, "px", limits, colour_bar(DISPARITY_MAP), legend))
+    colours = render_disparity(values, limits)
+    return Layer(colours, _info(title, colours, "px", limits, colour_bar("disparity"), legend), values)
 
 
 def _pictured(picture: Picture) -> Layer:
@@ -323,9 +377,10 @@ def _pictured(picture: Picture) -> Layer:
         LayerColour(text=one.text, colour="hatched" if one.hatched else one.colour) for one in legend_entries(picture)
     ]
     if picture.kind not in COLOUR_MAPS:
-        return Layer(colours, _info(picture.title, colours, picture.unit, legend=legend))
-    bar = colour_bar(COLOUR_MAPS[picture.kind])
-    return Layer(colours, _info(picture.title, colours, picture.unit, picture_limits(picture), bar, legend))
+        return Layer(colours, _info(picture.title, colours, picture.unit, legend=legend), picture.values)
+    bar = colour_bar(picture.kind)
+    info = _info(picture.title, colours, picture.unit, picture_limits(picture), bar, legend)
+    return Layer(colours, info, picture.values)
 
 
 def _info(

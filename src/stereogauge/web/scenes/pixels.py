@@ -10,82 +10,15 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import FileError, NotApplicable, SizeError, StereogaugeError
 from stereogauge.figures.geometry import SET_LAYERS
-from stereogauge.metrics.costs import worst_blocks
+from stereogauge.metrics.costs import MOST_BLOCKS, CostBlock, worst_blocks
 from stereogauge.metrics.registry import parse_column
 from stereogauge.model import DisparityMap
 from stereogauge.text import json_value
-from stereogauge.web.answer import Answer
+from stereogauge.web.answer import Plain, plain
 from stereogauge.web.scenes.reader import SceneQuery, SceneReader, SceneView
 
 
-class Estimated(Answer):
-    """An algorithm at one pixel; `error` is estimate − truth in px, `depth` in metres."""
-
-    algorithm: str
-    disparity: float | None
-    error: float | None
-    depth: float | None
-    depth_error: float | None
-    note: str
-
-
-class PixelAnswer(Answer):
-    """The values at one pixel."""
-
-    x: int
-    y: int
-    colour: list[int]
-    truth: float | None
-    depth: float | None
-    regions: list[str]
-    hidden: bool
-    estimates: list[Estimated]
-
-
-class CloudAnswer(Answer):
-    """Points: little-endian float32 x, y, z triples and uint8 red, green, blue triples, both in base64.
-
-    In metres where the scene is calibrated (x to the right, y down, z away from the camera); else x and y in px and z =
-    −disparity.
-    """
-
-    points: int
-    unit: str
-    positions: str
-    colours: str
-    step: int
-
-
-class Block(Answer):
-    """A square of pixels and the part of the metric's total that lies in it."""
-
-    x: int
-    y: int
-    size: int
-    share: float
-
-
-class SceneAnswer(Answer):
-    """A scene: its size, calibration and layers, and the algorithms with maps of it."""
-
-    name: str
-    dataset: str
-    width: int
-    height: int
-    hidden: bool
-    layers: list[str]
-    regions: list[str]
-    sets: list[str]
-    focal: float | None
-    baseline: float | None
-    doffs: float
-    ndisp: int | None
-    limits: tuple[float, float]
-    algorithms: list[str]
-    confidence: list[str]
-
-
-def scene_answer(scenes: SceneReader, query: SceneQuery) -> SceneAnswer:
+def scene_answer(scenes: SceneReader, query: SceneQuery) -> Plain:
     """What can be shown of a scene."""
     view = scenes.view(query)
     maps = {name: scenes.maps(name, view) for name in scenes.algorithms(view)}
@@ -98,8 +31,9 @@ def scene_answer(scenes: SceneReader, query: SceneQuery) -> SceneAnswer:
         else ["truth"] * view.scene.has("gt") + ["signed", "metric", "region", "hard"] + ["set"] * view.scene.has("gt")
     )
     errors = ["error"] if not view.hidden or "blocks" in scenes.hidden.shows else []
-    return SceneAnswer.of(
+    return plain(
         calibration,
+        ("focal", "baseline", "doffs", "ndisp"),
         name=view.name,
         dataset=view.scene.dataset,
         width=width,
@@ -114,23 +48,23 @@ def scene_answer(scenes: SceneReader, query: SceneQuery) -> SceneAnswer:
     )
 
 
-def pixel_answer(scenes: SceneReader, query: SceneQuery, x: int, y: int, algorithms: list[str]) -> PixelAnswer:
+def pixel_answer(scenes: SceneReader, query: SceneQuery, x: int, y: int, algorithms: list[str]) -> Plain:
     """The values at column x, row y."""
     view = scenes.view(query)
     height, width = view.scene.shape
     if not (0 <= x < width and 0 <= y < height):
         raise StereogaugeError(f"The pixel ({x}, {y}) is outside of {view.name}, which has {width} × {height} pixels.")
     truth = None if view.hidden or not view.scene.has("gt") else json_value(scenes.truth(view)[y, x])
-    return PixelAnswer(
-        x=x,
-        y=y,
-        colour=np.atleast_1d(view.scene.left[y, x]).tolist() if view.scene.has("left") else [],
-        truth=truth,
-        depth=_depth(view, truth),
-        regions=[] if view.hidden else _regions_at(scenes, view, x, y),
-        hidden=view.hidden,
-        estimates=[_estimated(scenes, view, algorithm, x, y, truth) for algorithm in algorithms],
-    )
+    return {
+        "x": x,
+        "y": y,
+        "colour": np.atleast_1d(view.scene.left[y, x]).tolist() if view.scene.has("left") else [],
+        "truth": truth,
+        "depth": _depth(view, truth),
+        "regions": [] if view.hidden else _regions_at(scenes, view, x, y),
+        "hidden": view.hidden,
+        "estimates": [_estimated(scenes, view, algorithm, x, y, truth) for algorithm in algorithms],
+    }
 
 
 def _depth(view: SceneView, disparity: float | None) -> float | None:
@@ -148,7 +82,7 @@ def _regions_at(scenes: SceneReader, view: SceneView, x: int, y: int) -> list[st
     return found
 
 
-def _estimated(scenes: SceneReader, view: SceneView, algorithm: str, x: int, y: int, truth: float | None) -> Estimated:
+def _estimated(scenes: SceneReader, view: SceneView, algorithm: str, x: int, y: int, truth: float | None) -> Plain:
     try:
         values = scenes.shown(algorithm, view)
         value = json_value(values[y, x])
@@ -160,29 +94,33 @@ def _estimated(scenes: SceneReader, view: SceneView, algorithm: str, x: int, y: 
     except StereogaugeError as reason:
         value, note = None, str(reason)
     depth, true_depth = _depth(view, value), _depth(view, truth)
-    return Estimated(
-        algorithm=algorithm,
-        disparity=value,
-        error=None if value is None or truth is None else value - truth,
-        depth=depth,
-        depth_error=None if depth is None or true_depth is None else depth - true_depth,
-        note=note,
-    )
+    return {
+        "algorithm": algorithm,
+        "disparity": value,
+        "error": None if value is None or truth is None else value - truth,
+        "depth": depth,
+        "depth_error": None if depth is None or true_depth is None else depth - true_depth,
+        "note": note,
+    }
 
 
-def cloud_answer(scenes: SceneReader, query: SceneQuery, algorithm: str | None, points: int) -> CloudAnswer:
-    """The ground truth (no algorithm) or an estimate as points in space, thinned to about `points`."""
+def cloud_answer(scenes: SceneReader, query: SceneQuery, algorithm: str | None, points: int) -> Plain:
+    """The ground truth (no algorithm) or an estimate as points in space, thinned to about `points`.
+
+    Little-endian float32 x, y, z triples and uint8 red, green, blue triples, both in base64: in metres where the scene
+    is calibrated (x to the right, y down, z away from the camera); else x and y in px and z = −disparity.
+    """
     view = scenes.view(query)
     disparity = scenes.truth(view) if algorithm is None else scenes.shown(algorithm, view)
     step = max(1, int(np.ceil(np.sqrt(disparity.size / points))))
     positions, colours, unit = _points(view, disparity, step)
-    return CloudAnswer(
-        points=len(positions),
-        unit=unit,
-        positions=base64.b64encode(positions.astype("<f4").tobytes()).decode(),
-        colours=base64.b64encode(colours.tobytes()).decode(),
-        step=step,
-    )
+    return {
+        "points": len(positions),
+        "unit": unit,
+        "positions": base64.b64encode(positions.astype("<f4").tobytes()).decode(),
+        "colours": base64.b64encode(colours.tobytes()).decode(),
+        "step": step,
+    }
 
 
 def _points(view: SceneView, disparity: DisparityMap, step: int) -> tuple[NDArray[np.float64], NDArray[np.uint8], str]:
@@ -205,8 +143,10 @@ def _points(view: SceneView, disparity: DisparityMap, step: int) -> tuple[NDArra
 
 def blocks_answer(
     scenes: SceneReader, query: SceneQuery, algorithm: str, metric: str | None, region: str | None
-) -> list[Block]:
+) -> list[Plain]:
     """The blocks with most of a metric's error (without a metric: of the absolute error), the worst first.
+
+    Of blocks side by side only the worst is listed, so that they show different places.
 
     Only pixels that the metric counts in its region: `bad@1:nonocc` has no occluded ones. A metric without a region is
     taken on all pixels, or on its own. One that is not about pixels cannot say where its error lies, and is refused.
@@ -216,4 +156,11 @@ def blocks_answer(
     bound, named = parse_column(metric or "mae")
     where = bound.within(region) if region else named or bound.metric.region or "all"
     costs = bound.costs(scenes.measurement(view, algorithm, bound.id), where)
-    return [Block(**block._asdict()) for block in worst_blocks(costs)]
+    if not np.isfinite(costs).any():
+        raise StereogaugeError(f"No pixel of {view.name} counts here: {where} holds none with ground truth.")
+    spread: list[CostBlock] = []
+    for block in worst_blocks(costs, costs.size):
+        beside = (max(abs(block.x - one.x), abs(block.y - one.y)) <= block.size for one in spread)
+        if len(spread) < MOST_BLOCKS and not any(beside):
+            spread.append(block)
+    return [block._asdict() for block in spread]

@@ -24,22 +24,25 @@ from stereogauge.store.write import MapRecord
 from stereogauge.web.cache import RecentCache
 from stereogauge.web.errors import HiddenTruthError, UnknownChoiceError
 from stereogauge.web.hiding import Hidden, coarse
+from stereogauge.web.load import LimitedCalls
 from stereogauge.web.scores.reader import submitted_name
-from stereogauge.web.source import Maps, StoreSource
+from stereogauge.web.source import Maps, ScenePlace, StoreSource, scene_places
 
-MOST_SCENES = 12
-MOST_MAP_BYTES = 512 << 20
+MOST_SCENE_BYTES, MOST_MAP_BYTES = 512 << 20, 256 << 20
+MATCHING_BYTES = 6 << 30
+"""The address space of the process that matches images for visitors."""
 
 PrivateMaps = Callable[[str], Iterable[MapRecord]]
 """The maps of an unpublished submission, by its id."""
 
 
 class SceneQuery(NamedTuple):
-    """A scene under a protocol; `submission` is the visitor's own unpublished submission, whose maps are shown too."""
+    """A scene of a dataset under a protocol; `submission` is the visitor's own unpublished one, shown too."""
 
     name: str
     protocol: str | None = None
     submission: str | None = None
+    dataset: str | None = None
 
 
 class OwnMaps(NamedTuple):
@@ -58,6 +61,7 @@ class SceneView(NamedTuple):
     """
 
     name: str
+    place: ScenePlace
     scene: Scene
     regions: SceneRegions
     hidden: bool
@@ -79,49 +83,50 @@ class SceneReader:
         self.source = source
         self.hidden = hidden
         self.private = private
-        self._views: RecentCache[SceneView] = RecentCache(MOST_SCENES)
-        self._maps: RecentCache[DisparityMap] = RecentCache(MOST_MAP_BYTES, lambda values: float(values.nbytes))
+        self.matching = LimitedCalls(MATCHING_BYTES)
+        self._views: RecentCache[SceneView] = RecentCache(MOST_SCENE_BYTES)
+        self._maps: RecentCache[DisparityMap] = RecentCache(MOST_MAP_BYTES)
 
     def view(self, query: SceneQuery) -> SceneView:
         """The scene that a query names, checked against those that have scores."""
-        name, protocol, submission = query
-        record = self.source.protocol(protocol)
-        cube = self.source.cube(record.key)
-        if name not in cube.scenes:
+        name, protocol, submission, dataset = query
+        record = self.source.protocol(protocol, dataset)
+        cube = self.source.cube(record.key, dataset)
+        place = scene_places(cube).get(name)
+        if place is None:
             raise UnknownChoiceError("scene", name, cube.scenes)
-        dataset = cube.datasets[cube.scenes.index(name)] if cube.datasets else ""
 
         def make() -> SceneView:
-            scene = self.source.scene(name)
+            scene = self.source.scene(place)
             regions = SceneRegions(scene, record.protocol or Protocol())
-            return SceneView(name, scene, regions, self.hidden(name, dataset), record.key, threading.RLock())
+            hidden = self.hidden(place.scene, place.dataset)
+            return SceneView(name, place, scene, regions, hidden, record.key, threading.RLock())
 
-        view = self._views.get((self.source.version(), name, record.key), make)
-        return view if submission is None else view._replace(own=self._own(name, submission, cube))
+        view = self._views.get((self.source.version(), name, place, record.key), make)
+        return view if submission is None else view._replace(own=self._own(place, submission, cube))
 
-    def _own(self, name: str, submission: str, cube: ScoreCube) -> OwnMaps | None:
+    def _own(self, place: ScenePlace, submission: str, cube: ScoreCube) -> OwnMaps | None:
         """The maps of an unpublished submission on a scene; None where it has none."""
-        place = self.source.dataset_and_scene(name)
         for record in self.private(submission):
             if (record.dataset, record.scene) == place:
                 return OwnMaps(submission, submitted_name(record.algorithm, cube), self.source.maps_of(record))
         return None
 
     def algorithms(self, view: SceneView) -> list[str]:
-        """PixelAgreement whose maps the visitor may see."""
+        """The algorithms with maps that the visitor may see."""
         public = [record.name for record in self.source.algorithms()]
         return public if view.own is None else list(dict.fromkeys([*public, view.own.algorithm]))
 
     def maps(self, algorithm: str, view: SceneView) -> Maps:
         """The files of an algorithm on a scene."""
         own = view.own
-        return own.maps if own is not None and own.algorithm == algorithm else self.source.maps(algorithm, view.name)
+        return own.maps if own is not None and own.algorithm == algorithm else self.source.maps(algorithm, view.place)
 
     def _key(self, algorithm: str, view: SceneView) -> tuple[Hashable, ...]:
         """What tells maps apart: a submission's are never those of a public algorithm of the same name."""
         own = view.own
         owner = own.submission if own is not None and own.algorithm == algorithm else None
-        return (self.source.version(), owner, algorithm, view.name)
+        return (self.source.version(), owner, algorithm, view.place)
 
     def estimate(self, algorithm: str, view: SceneView) -> DisparityMap:
         """An algorithm's map of a scene; a file of another size than the scene is refused before it is decoded."""

@@ -5,55 +5,50 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Depends, Query, Request, Response
-from starlette.concurrency import run_in_threadpool
+from msgspec import structs
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.model import models
 from stereogauge.ranking.weighted_score import parse_weights
+from stereogauge.scores.scope import MissingPixels, coverage_of
+from stereogauge.scores.selection import missing_pixels_rule
 from stereogauge.tables.score_table import score_table
-from stereogauge.web.dependencies import CurrentSite, ProtocolName, Selected
+from stereogauge.web.answer import Plain
+from stereogauge.web.dependencies import CurrentSite, Selected
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.responses import tagged
 from stereogauge.web.scores.catalogue import (
-    AlgorithmEntry,
-    CatalogueAnswer,
-    DatasetEntry,
-    SceneEntry,
     algorithm_entries,
     catalogue_answer,
     dataset_entries,
     formula_picture,
     scene_entries,
+    scope_answer,
 )
-from stereogauge.web.scores.decisions import answer_answer, explain_answer
-from stereogauge.web.scores.density import DensityAnswer, density_answer
-from stereogauge.web.scores.rankings import (
-    RankAnswer,
-    leaderboard_csv,
-    leaderboard_latex,
-    model_options,
-    rank_answer,
-)
+from stereogauge.web.scores.decisions import answer_answer, chosen_purpose, explain_answer
+from stereogauge.web.scores.density import density_answer
+from stereogauge.web.scores.rankings import leaderboard_csv, leaderboard_latex, model_options, rank_answer
+from stereogauge.web.scores.reader import aggregation_name
 from stereogauge.web.scores.statistics import (
-    CorrelationAnswer,
-    HistogramAnswer,
-    ShapesAnswer,
-    SignificanceAnswer,
-    StabilityAnswer,
     correlation_answer,
     histogram_answer,
     shapes_answer,
     significance_answer,
     stability_answer,
 )
-from stereogauge.web.scores.tables import TableAnswer, table_answer
+from stereogauge.web.scores.tables import table_answer
 
 MOST_SCATTERS = 25
 MOST_DRAWS = 5000
+MOST_WEIGHTS = 200
+MOST_MARKED = 50
 
 ProfileName = Annotated[str | None, Query(description="A shipped profile of weights (weighted).")]
 Normalisation = Annotated[str | None, Query(description="heuristic, max, z-score or rank (weighted).")]
-Weights = Annotated[list[str] | None, Query(description="metric=number; repeat. Replaces a profile.")]
+Weights = Annotated[
+    list[str] | None, Query(max_length=MOST_WEIGHTS, description="metric=number; repeat. Replaces a profile.")
+]
+Marked = Annotated[list[str] | None, Query(max_length=MOST_MARKED, description="Algorithms to mark.")]
 
 router = APIRouter(tags=["scores"])
 
@@ -63,6 +58,7 @@ class ModelQuery(NamedTuple):
 
     name: str
     options: dict[str, Any]
+    missing_pixels: MissingPixels
 
 
 async def model_query(
@@ -72,17 +68,21 @@ async def model_query(
     profile: ProfileName = None,
     normalisation: Normalisation = None,
     weights: Weights = None,
+    missing_pixels: Annotated[
+        Literal["charged", "left-out"], Query(description="Pixels that a score leaves out: charged, or left out.")
+    ] = "charged",
 ) -> ModelQuery:
     """The model that a request names."""
     if model not in models():
         raise UnknownChoiceError("model", model, models())
-    return ModelQuery(model, model_options(model, ties, tau, profile, normalisation, weights))
+    options = model_options(model, ties, tau, profile, normalisation, weights)
+    return ModelQuery(model, options, missing_pixels_rule(missing_pixels))
 
 
 ChosenModel = Annotated[ModelQuery, Depends(model_query)]
 
 
-@router.get("/catalogue", response_model=CatalogueAnswer, summary="Everything that can be chosen")
+@router.get("/catalogue", summary="Everything that can be chosen")
 def catalogue(request: Request, site: CurrentSite) -> Response:
     """Metrics, regions, models, profiles and protocols with their declarations."""
     return site.answers.give(
@@ -96,7 +96,7 @@ def formula(request: Request, kind: Literal["metrics", "regions"], identifier: s
     return tagged(request, formula_picture(kind, identifier), f"{kind}-{identifier}", "image/svg+xml", "max-age=86400")
 
 
-@router.get("/datasets", response_model=list[DatasetEntry], summary="Datasets with scores")
+@router.get("/datasets", summary="Datasets with scores")
 def datasets(
     request: Request,
     site: CurrentSite,
@@ -106,33 +106,51 @@ def datasets(
     return site.answers.give(request, lambda: dataset_entries(site.source, site.scenes.hidden, protocol))
 
 
-@router.get("/scenes", response_model=list[SceneEntry], summary="Scenes with scores, and their gaps")
-def scenes(request: Request, site: CurrentSite, protocol: ProtocolName = None) -> Response:
+@router.get("/scope", summary="What a scope may hold, and what it holds by default")
+def scope(request: Request, site: CurrentSite, selected: Selected) -> Response:
+    """Scenes, algorithms, columns and profiles under a data set and protocol, with the defaults of a scope."""
+    return site.answers.give(request, lambda: scope_answer(site.scores, selected))
+
+
+@router.get("/scenes", summary="Scenes with scores, and their gaps")
+def scenes(request: Request, site: CurrentSite, selected: Selected) -> Response:
     """The scenes, each with the algorithms that lack it."""
-    return site.answers.give(request, lambda: scene_entries(site.source, site.scenes.hidden, protocol))
+
+    def make() -> list[Plain]:
+        return scene_entries(site.scores.whole(selected), site.scores.hidden) if site.source.protocols() else []
+
+    return site.answers.give(request, make)
 
 
-@router.get("/algorithms", response_model=list[AlgorithmEntry], summary="Algorithms with scores, and their gaps")
-def algorithms(request: Request, site: CurrentSite, protocol: ProtocolName = None) -> Response:
+@router.get("/algorithms", summary="Algorithms with scores, and their gaps")
+def algorithms(request: Request, site: CurrentSite, selected: Selected) -> Response:
     """The algorithms, each with the scenes that it lacks."""
-    return site.answers.give(request, lambda: algorithm_entries(site.scores, protocol))
+
+    def make() -> list[Plain]:
+        return algorithm_entries(site.scores, site.scores.whole(selected)) if site.source.protocols() else []
+
+    return site.answers.give(request, make)
 
 
-@router.get("/table", response_model=TableAnswer, summary="Scores of a selection")
-def table(
+@router.get("/table", summary="Scores of a selection")
+async def table(
     request: Request,
     site: CurrentSite,
     selected: Selected,
     column: Annotated[str | None, Query(description="A column to show scene by scene.")] = None,
 ) -> Response:
     """One row per algorithm, one column per metric and region."""
-    return site.answers.give(request, lambda: table_answer(site.scores, selected, column))
+    return await site.tables.run(
+        request, lambda: site.answers.give(request, lambda: table_answer(site.scores, selected, column))
+    )
 
 
-@router.get("/shapes", response_model=ShapesAnswer, summary="Radar charts and parallel coordinates")
-def shapes(request: Request, site: CurrentSite, selected: Selected) -> Response:
+@router.get("/shapes", summary="Radar charts and parallel coordinates")
+async def shapes(request: Request, site: CurrentSite, selected: Selected) -> Response:
     """Every algorithm over all columns at once, as charts in Vega-Lite."""
-    return site.answers.give(request, lambda: shapes_answer(site.scores, selected))
+    return await site.tables.run(
+        request, lambda: site.answers.give(request, lambda: shapes_answer(site.scores, selected))
+    )
 
 
 @router.get("/answer", summary="Which algorithm to take, and how sure that is")
@@ -145,17 +163,18 @@ async def answer(
     requirements: Annotated[
         str | None, Query(max_length=4000, description="The tables of a requirements.toml as JSON.")
     ] = None,
-    completeness: Annotated[
-        str, Query(max_length=20, description="Where a value is needed: every-pixel, a share such as 90%, or sure.")
-    ] = "0.9",
+    completeness: Annotated[str | None, Query(max_length=20, description="An older name of `need`.")] = None,
 ) -> Response:
-    """The answer of `stereogauge answer`, and how far each profile is measured."""
+    """The answer of `stereogauge answer`."""
     own = parse_weights(weights)
+    if completeness is not None:
+        coverage_of(completeness)
+        selected = structs.replace(selected, need=completeness)
 
-    def make() -> dict[str, Any]:
-        return answer_answer(site.scores, selected, profile, own, requirements, completeness)
+    def make() -> Plain:
+        return answer_answer(site.scores, selected, profile, own, requirements)
 
-    return await site.statistics.run(lambda: site.answers.give(request, make))
+    return await site.decisions.run(request, lambda: site.answers.give(request, make))
 
 
 @router.get("/explain", summary="Why one algorithm is above another")
@@ -171,13 +190,13 @@ async def explain(
     """The explanation of `stereogauge explain`: terms, scenes and regions that sum to the difference."""
     own = parse_weights(weights)
 
-    def make() -> dict[str, Any]:
+    def make() -> Plain:
         return explain_answer(site.scores, selected, first, second, profile, own)
 
-    return await site.statistics.run(lambda: site.answers.give(request, make))
+    return await site.decisions.run(request, lambda: site.answers.give(request, make))
 
 
-@router.get("/rank", response_model=RankAnswer, summary="The order that a model gives")
+@router.get("/rank", summary="The order that a model gives")
 async def rank(
     request: Request,
     site: CurrentSite,
@@ -188,39 +207,40 @@ async def rank(
     """The ranking of a selection."""
 
     def make() -> Response:
-        return site.answers.give(request, lambda: rank_answer(site.scores, selected, model.name, model.options, draws))
+        return site.answers.give(request, lambda: rank_answer(site.scores, selected, *model, draws))
 
-    return await site.statistics.run(make) if draws else await run_in_threadpool(make)
+    return await (site.statistics if draws else site.tables).run(request, make)
 
 
 @router.get("/rank.{form}", summary="The leaderboard as CSV or LaTeX", response_class=Response)
-def download(
+async def download(
     request: Request, site: CurrentSite, form: Literal["csv", "tex"], selected: Selected, model: ChosenModel
 ) -> Response:
     """The ranking with its scores as a file."""
 
     def make() -> Response:
-        ranking = site.scores.ranking(selected, model.name, model.options)
-        read = site.scores.source.protocol(selected.protocol).protocol
+        options = site.scores.options(selected, model.name, model.options)
+        ranking = site.scores.ranking(selected, model.name, options, model.missing_pixels)
+        read, aggregation = site.scores.record(selected).protocol, site.scores.aggregation(selected)
         weights = read.scene_weights if read else None
         cube = site.scores.with_statistics(selected)
         compared = ranking.selection.scenes
         if not site.scores.hidden.splits(cube, compared):
             cube = cube.select(scenes=compared)
-        scores = score_table(cube, selected.aggregation, weights)
+        scores = score_table(cube, aggregation, weights)
         if form == "csv":
-            text, kind = leaderboard_csv(ranking, scores, selected.aggregation), "text/csv"
+            text, kind = leaderboard_csv(ranking, scores, aggregation_name(aggregation)), "text/csv"
         else:
             text, kind = leaderboard_latex(ranking, scores), "application/x-tex"
         return Response(text, media_type=f"{kind}; charset=utf-8")
 
-    response = site.answers.give(request, make)
+    response = await site.tables.run(request, lambda: site.answers.give(request, make))
     response.headers["Content-Disposition"] = f'attachment; filename="leaderboard.{form}"'
     return response
 
 
-@router.get("/density", response_model=DensityAnswer, summary="Error over density, and scores at equal density")
-def density(
+@router.get("/density", summary="Error over density, and scores at equal density")
+async def density(
     request: Request,
     site: CurrentSite,
     selected: Selected,
@@ -230,14 +250,14 @@ def density(
 ) -> Response:
     """The error of each algorithm when only its surest pixels are kept; orders are at equal density."""
 
-    def make() -> DensityAnswer:
+    def make() -> Plain:
         private = () if selected.submission is None else site.scenes.private(selected.submission)
         return density_answer(site.scores, site.scenes.hidden, selected, column, private)
 
-    return site.answers.give(request, make)
+    return await site.pictures.run(request, lambda: site.answers.give(request, make))
 
 
-@router.get("/significance", response_model=SignificanceAnswer, summary="Which differences are significant")
+@router.get("/significance", summary="Which differences are significant")
 async def significance(
     request: Request,
     site: CurrentSite,
@@ -245,46 +265,60 @@ async def significance(
     alpha: Annotated[float, Query(gt=0, lt=1)] = 0.05,
     first: Annotated[str | None, Query(description="With `second`: two algorithms head to head.")] = None,
     second: str | None = None,
-    column: Annotated[str | None, Query(description="The column of the head-to-head.")] = None,
+    column: Annotated[
+        str | None, Query(description="The column of the head-to-head. Default: the score, or the first column.")
+    ] = None,
+    profile: ProfileName = None,
+    weights: Weights = None,
 ) -> Response:
-    """Friedman's test with Nemenyi's critical distance; two algorithms head to head."""
-    return await site.statistics.run(
-        lambda: site.answers.give(
-            request, lambda: significance_answer(site.scores, selected, alpha, first, second, column)
-        )
-    )
+    """Friedman's test with Nemenyi's critical distance; two algorithms head to head.
+
+    With a profile or weights, the weighted score is tested.
+    """
+
+    def make() -> Plain:
+        purpose = chosen_purpose(site.scores, selected, profile, weights)
+        return significance_answer(site.scores, selected, alpha, first, second, column, purpose)
+
+    return await site.statistics.run(request, lambda: site.answers.give(request, make))
 
 
-@router.get("/correlation", response_model=CorrelationAnswer, summary="How much one metric says about another")
+@router.get("/correlation", summary="How much one metric says about another")
 async def correlation(
     request: Request,
     site: CurrentSite,
     selected: Selected,
-    scatter: Annotated[list[str] | None, Query(description="Columns to plot against each other: x~y.")] = None,
+    scatter: Annotated[
+        list[str] | None,
+        Query(max_length=MOST_SCATTERS, description="Columns to plot against each other: x~y. Default: a telling few."),
+    ] = None,
+    mark: Marked = None,
 ) -> Response:
     """r² between all columns, and scatter plots."""
-    pairs = [_pair(text) for text in (scatter or [])[:MOST_SCATTERS]]
+    pairs = [_pair(text) for text in scatter or []]
     return await site.statistics.run(
-        lambda: site.answers.give(request, lambda: correlation_answer(site.scores, selected, pairs))
+        request,
+        lambda: site.answers.give(request, lambda: correlation_answer(site.scores, selected, pairs, mark or [])),
     )
 
 
-@router.get("/histogram", response_model=HistogramAnswer, summary="Where the scores of a metric lie")
+@router.get("/histogram", summary="Where the scores of a metric lie")
 async def histogram(
     request: Request,
     site: CurrentSite,
     selected: Selected,
     metric: Annotated[str, Query(description="A column such as bad@1:nonocc.")],
-    mark: Annotated[list[str] | None, Query(description="Algorithms to mark.")] = None,
+    mark: Marked = None,
     bins: Annotated[int, Query(ge=2, le=200)] = 20,
 ) -> Response:
     """Counts of the scores of one column."""
     return await site.statistics.run(
-        lambda: site.answers.give(request, lambda: histogram_answer(site.scores, selected, metric, mark or [], bins))
+        request,
+        lambda: site.answers.give(request, lambda: histogram_answer(site.scores, selected, metric, mark or [], bins)),
     )
 
 
-@router.get("/stability", response_model=StabilityAnswer, summary="How easily the winner changes")
+@router.get("/stability", summary="How easily the winner changes")
 async def stability(
     request: Request,
     site: CurrentSite,
@@ -297,7 +331,7 @@ async def stability(
     """Orders under weights drawn around those stated, and under the thresholds of a family."""
     options = model_options("weighted", None, None, profile, normalisation, weights)
     return await site.statistics.run(
-        lambda: site.answers.give(request, lambda: stability_answer(site.scores, selected, options, family))
+        request, lambda: site.answers.give(request, lambda: stability_answer(site.scores, selected, options, family))
     )
 
 

@@ -6,162 +6,106 @@ import functools
 import io
 import re
 import typing
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from msgspec import structs
 
 from stereogauge.datasets.declaration import families
-from stereogauge.errors import unknown_name
+from stereogauge.decision.claims import LEAST_MEASURED
+from stereogauge.decision.requirements import RequirementsFile
+from stereogauge.decision.source import Source, compatibility
+from stereogauge.errors import StereogaugeError, unknown_name
+from stereogauge.loading import entry_types, is_table, options_of
 from stereogauge.masks.declaration import declared_regions
 from stereogauge.metrics.declaration import COUNTS, MISSING, SCALING, Metric
 from stereogauge.metrics.registry import metrics
+from stereogauge.protocol import Protocol
 from stereogauge.ranking.model import models
 from stereogauge.ranking.normalisation import Normalisation
-from stereogauge.ranking.profile import load_profile, shipped_profiles
+from stereogauge.ranking.profile import load_profile, property_of, shipped_profiles
 from stereogauge.ranking.ranks import Ties
-from stereogauge.scores.scope import MissingRule
-from stereogauge.tags import Tags
+from stereogauge.scores.column import Column, metric_of
+from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.scope import Aggregation, MissingRule
+from stereogauge.store.listing import StoredAlgorithm
+from stereogauge.store.write import SUBMISSION
+from stereogauge.text import json_value
 from stereogauge.version import VERSION
-from stereogauge.web.answer import Answer, Bounds, Text
+from stereogauge.web.answer import Plain, plain
 from stereogauge.web.hiding import Hidden
-from stereogauge.web.scores.reader import ScoreReader
-from stereogauge.web.source import ProtocolRecord, StoreSource
+from stereogauge.web.scores.reader import ScoreReader, aggregation_name
+from stereogauge.web.selection import SelectionQuery
+from stereogauge.web.source import USUAL_PROFILE, ProtocolRecord, StoreSource, scene_places
+
+STORE = "STORE"
+"""The store in commands: its path is not shown to visitors."""
+METRIC = ("id", "name", "formula", "unit", "direction", "range", "heuristic_range", "region", "pools", "source")
+MODEL = ("id", "name", "definition", "source", "value_name", "classes", "options")
+PROTOCOL = ("hash", "description", "model", "metrics", "regions", "scene_weights", "aggregation")
+NOT_ABOUT_PIXELS = "not about pixels"
 
 
-class ParameterEntry(Answer):
-    """A number in a metric's id: `bad@1` has the threshold 1."""
+def catalogue_answer(records: tuple[ProtocolRecord, ...], *, submissions: bool) -> Plain:
+    """Everything that can be chosen on a site with scores under these protocols."""
+    return {
+        "version": VERSION,
+        "submissions": submissions,
+        "metrics": [_metric(metric) for metric in metrics().values()],
+        "regions": [
+            plain(one, ("id", "name", "definition", "source"), description=" ".join(one.description.split()))
+            for one in declared_regions().values()
+        ],
+        "models": [plain(model, MODEL) for model in models().values()],
+        "profiles": [
+            plain(load_profile(name), ("name", "purpose", "description", "weights"), id=name)
+            for name in shipped_profiles()
+        ],
+        "protocols": [_protocol(record) for record in records],
+        "normalisations": typing.get_args(Normalisation),
+        "ties": typing.get_args(Ties),
+        "missing_rules": typing.get_args(MissingRule),
+        "aggregations": typing.get_args(Aggregation),
+        "requirements": requirement_fields(),
+    }
 
-    name: str
-    unit: str
-    description: str
 
-
-class MetricEntry(Answer):
+def _metric(metric: Metric) -> Plain:
     """A metric's declaration; `counts` says what the count of a score is a number of."""
-
-    id: str
-    name: str
-    formula: str
-    unit: str
-    direction: str
-    range: Bounds
-    heuristic_range: Bounds | None
-    region: str | None
-    pools: bool
-    missing: str
-    scaling: str
-    counts: str
-    picture: bool
-    classifies: bool
-    needs: list[str]
-    about_pixels: bool
-    parameters: list[ParameterEntry]
-    source: str
-    description: Text
-
-
-class RegionEntry(Answer):
-    """A region's declaration."""
-
-    id: str
-    name: str
-    definition: str
-    source: str
-    description: Text
-
-
-class ModelEntry(Answer):
-    """A model's declaration with its options and their meaning."""
-
-    id: str
-    name: str
-    definition: str
-    source: str
-    value_name: str
-    classes: bool
-    options: dict[str, str]
-
-
-class ProfileEntry(Answer):
-    """Named weights that sum to 1."""
-
-    id: str
-    name: str
-    description: str
-    weights: dict[str, float]
-
-
-class ProtocolEntry(Answer):
-    """A protocol with its whole text; `key` selects its scores, `also` lists others with the same scoring choices."""
-
-    key: str
-    name: str
-    also: list[str]
-    hash: str
-    description: str
-    text: str
-    model: str
-    metrics: list[str]
-    regions: list[str]
-    scene_weights: dict[str, float]
-
-
-class CatalogueAnswer(Answer):
-    """Everything that can be chosen."""
-
-    version: str
-    submissions: bool
-    metrics: list[MetricEntry]
-    regions: list[RegionEntry]
-    models: list[ModelEntry]
-    profiles: list[ProfileEntry]
-    protocols: list[ProtocolEntry]
-    normalisations: list[str]
-    ties: list[str]
-    missing_rules: list[str]
-    aggregations: list[str]
-
-
-def catalogue_answer(records: tuple[ProtocolRecord, ...], *, submissions: bool) -> CatalogueAnswer:
-    """The catalogue of a site with scores under these protocols."""
-    return CatalogueAnswer(
-        version=VERSION,
-        submissions=submissions,
-        metrics=[_metric(metric) for metric in metrics().values()],
-        regions=[RegionEntry.of(region) for region in declared_regions().values()],
-        models=[ModelEntry.of(model) for model in models().values()],
-        profiles=[ProfileEntry.of(load_profile(name), id=name) for name in shipped_profiles()],
-        protocols=[_protocol(record) for record in records],
-        normalisations=list(typing.get_args(Normalisation)),
-        ties=list(typing.get_args(Ties)),
-        missing_rules=list(typing.get_args(MissingRule)),
-        aggregations=["mean", "pooled", "weighted"],
-    )
-
-
-def _metric(metric: Metric) -> MetricEntry:
-    return MetricEntry.of(
+    return plain(
         metric,
+        METRIC,
         missing=MISSING[metric.missing],
         scaling=SCALING[metric.scaling],
         counts=COUNTS[metric.counts],
         picture=metric.has_picture,
         classifies=bool(metric.classifies),
         needs=sorted(metric.needs),
-        about_pixels=metric.missing != "not about pixels",
-        parameters=[ParameterEntry.of(parameter) for parameter in metric.parameters],
+        about_pixels=metric.missing != NOT_ABOUT_PIXELS,
+        parameters=[plain(one, ("name", "unit", "description")) for one in metric.parameters],
+        description=" ".join(metric.description.split()),
     )
 
 
-def _protocol(record: ProtocolRecord) -> ProtocolEntry:
-    own: dict[str, Any] = {"key": record.key, "name": record.name, "also": record.also}
+def requirement_fields() -> list[Plain]:
+    """The numbers of requirements with their units and help, as their declaration has them."""
+    found = []
+    for table, kind in entry_types(RequirementsFile).items():
+        for option in filter(is_table, options_of(kind)):
+            for name, own in entry_types(option).items():
+                number = next(one for one in (own, *typing.get_args(own)) if typing.get_origin(one) is Annotated)
+                meta = typing.get_args(number)[1]
+                found.append({"table": table, "name": name, "unit": meta.extra["unit"], "help": meta.description})
+    return found
+
+
+def _protocol(record: ProtocolRecord) -> Plain:
+    """A protocol with its whole text; `key` selects its scores, `also` lists others with the same scoring choices."""
+    own: Plain = {"key": record.key, "name": record.name, "also": record.also}
     if record.protocol is not None:
-        return ProtocolEntry.of(record.protocol, **own, text=record.protocol.to_toml())
-    return ProtocolEntry(
-        **own, hash=record.key, description="", text="The store knows only the hash of this protocol.", model="a-star",
-        metrics=[], regions=[], scene_weights={},
-    )  # fmt: skip
+        return plain(record.protocol, PROTOCOL, **own, text=record.protocol.to_toml())
+    text = "The store knows only the hash of this protocol."
+    return plain(Protocol(), PROTOCOL) | own | {"hash": record.key, "description": "", "text": text}
 
 
 @functools.lru_cache(maxsize=512)
@@ -202,68 +146,19 @@ def _drawn(formula: str) -> bytes:
     return target.getvalue()
 
 
-class DatasetEntry(Answer):
-    """A dataset, its name in words, its scenes, and the keys of the protocols under which they have scores."""
-
-    name: str
-    title: str
-    scenes: list[str]
-    hidden: int
-    protocols: list[str]
-
-
-class SceneEntry(Answer):
-    """A scene; `gaps` are the algorithms without any score on it."""
-
-    name: str
-    dataset: str
-    hidden: bool
-    gaps: list[str]
-    tags: dict[str, list[str]]
-
-
-class AlgorithmEntry(Answer):
-    """An algorithm with its colour and marker (`shape` is its SVG path); `gaps` are the scenes without its scores."""
-
-    name: str
-    description: str
-    link: str
-    colour: str
-    marker: str
-    shape: str
-    seconds: float | None
-    scenes: int
-    gaps: list[str]
-    tags: dict[str, list[str]]
-
-
-Names = tuple[str, ...]
-
-
-def _present(source: StoreSource, protocol: str | None) -> tuple[Names, Names, Names, NDArray[np.bool_]]:
-    """Algorithms, scenes, the scenes' datasets, and which algorithm has any score on which scene."""
-    if not source.protocols():
-        return (), (), (), np.zeros((0, 0), bool)
-    cube = source.cube(source.protocol(protocol).key)
-    datasets = cube.datasets or ("",) * len(cube.scenes)
-    return cube.algorithms, cube.scenes, datasets, np.asarray(np.isfinite(cube.values).any(axis=2))
-
-
-def _plain(tags: Tags) -> dict[str, list[str]]:
-    return {name: list(values) for name, values in tags.items()}
-
-
-def dataset_entries(source: StoreSource, hidden: Hidden, protocol: str | None = None) -> list[DatasetEntry]:
-    """The datasets with scores under one protocol, or under any; scenes are named as under the first protocol."""
-    entries: dict[str, DatasetEntry] = {}
+def dataset_entries(source: StoreSource, hidden: Hidden, protocol: str | None = None) -> list[Plain]:
+    """The datasets with scores under one protocol, or under any: their titles, scenes, and keys of protocols."""
+    entries: dict[str, Plain] = {}
     for record in source.protocols() if protocol is None else (source.protocol(protocol),):
-        _, scenes, datasets, _ = _present(source, record.key)
-        for name in dict.fromkeys(datasets):
-            members = [scene for scene, dataset in zip(scenes, datasets, strict=True) if dataset == name]
-            count = sum(hidden(scene, name) for scene in members)
-            own = DatasetEntry(name=name, title=_title(name), scenes=members, hidden=count, protocols=[])
+        for place in scene_places(source.cube(record.key)).values():
+            name = place.dataset
+            own: Plain = {"name": name, "title": _title(name), "scenes": [], "hidden": 0, "protocols": []}
             entry = entries.setdefault(name, own)
-            entry.protocols.append(record.key)
+            if place.scene not in entry["scenes"]:
+                entry["scenes"].append(place.scene)
+                entry["hidden"] += hidden(place.scene, name)
+            if record.key not in entry["protocols"]:
+                entry["protocols"].append(record.key)
     return list(entries.values())
 
 
@@ -276,37 +171,118 @@ def _title(name: str) -> str:
     return f"{family.name} ({variant})" if variant else family.name
 
 
-def scene_entries(source: StoreSource, hidden: Hidden, protocol: str | None = None) -> list[SceneEntry]:
-    """The scenes with scores."""
-    algorithms, scenes, datasets, present = _present(source, protocol)
-    tags = source.cube(source.protocol(protocol).key).scene_tags if scenes else {}
+def scene_entries(cube: ScoreCube, hidden: Hidden) -> list[Plain]:
+    """The scenes with scores; `gaps` are the algorithms without any score on one."""
+    present = np.asarray(np.isfinite(cube.values).any(axis=2))
     return [
-        SceneEntry(
-            name=scene,
-            dataset=datasets[index],
-            hidden=hidden(scene, datasets[index]),
-            gaps=[algorithms[row] for row in np.flatnonzero(~present[:, index])],
-            tags=_plain(tags[scene]),
-        )
-        for index, scene in enumerate(scenes)
+        {
+            "name": name,
+            "dataset": place.dataset,
+            "id": place.scene,
+            "hidden": hidden(place.scene, place.dataset),
+            "gaps": [cube.algorithms[row] for row in np.flatnonzero(~present[:, index])],
+            "tags": json_value(dict(cube.scene_tags[name])),
+        }
+        for index, (name, place) in enumerate(scene_places(cube).items())
     ]
 
 
-def algorithm_entries(scores: ScoreReader, protocol: str | None = None) -> list[AlgorithmEntry]:
-    """The algorithms with scores."""
-    algorithms, scenes, _, present = _present(scores.source, protocol)
-    styles = scores.styles()
+def algorithm_entries(scores: ScoreReader, cube: ScoreCube) -> list[Plain]:
+    """The algorithms with scores, each with its colour and marker (`shape` is its SVG path).
+
+    `gaps` are the scenes without its scores. One that is not public is the visitor's own submission.
+    """
+    present = np.asarray(np.isfinite(cube.values).any(axis=2))
+    styles = scores.source.styles(cube.algorithms)
     records = {record.name: record for record in scores.source.algorithms()}
     return [
-        AlgorithmEntry.of(
-            records[name],
-            link=records[name].link if records[name].link.startswith(("http://", "https://")) else "",
-            colour=styles[name].colour,
-            marker=styles[name].marker,
-            shape=styles[name].shape,
-            scenes=int(present[row].sum()),
-            gaps=[scenes[index] for index in np.flatnonzero(~present[row])],
-            tags=_plain(records[name].tags),
-        )
-        for row, name in enumerate(algorithms)
+        {
+            "name": name,
+            "colour": styles[name].colour,
+            "marker": styles[name].marker,
+            "shape": styles[name].shape,
+            "scenes": int(present[row].sum()),
+            "gaps": [cube.scenes[index] for index in np.flatnonzero(~present[row])],
+            **_known(records.get(name)),
+        }
+        for row, name in enumerate(cube.algorithms)
     ]
+
+
+def _known(record: StoredAlgorithm | None) -> Plain:
+    """What the submitter said of an algorithm: authors, publication, code, hardware, parameters and the like."""
+    if record is None:
+        return {"own": True, "description": "your submission", "link": "", "seconds": None, "tags": {}, "metadata": {}}
+    link = record.link if record.link.startswith(("http://", "https://")) else ""
+    said = {str(name): str(value) for name, value in record.metadata.items() if name != SUBMISSION}
+    tags = json_value({name: list(values) for name, values in record.tags.items()})
+    return plain(record, ("description", "seconds"), own=False, link=link, tags=tags, metadata=said)
+
+
+def scope_answer(scores: ScoreReader, query: SelectionQuery) -> Plain:
+    """What the parts of a scope can be here, and what they are where a request leaves them open.
+
+    `purpose` is the profile that applies by default, or weights where the usual profile is mostly not measured;
+    `composed` are the weights of the scope's proportions.
+    """
+    query = structs.replace(query, need=None)
+    record = scores.record(query)
+    cube = scores.values(query)
+    source = Source(scores.ordered(query), record.protocol, STORE)
+    found = {name: compatibility(source, load_profile(name)) for name in shipped_profiles()}
+    weights = None
+    if found[USUAL_PROFILE].share < LEAST_MEASURED:
+        weighed = [metric for metric in cube.metrics if metric_of(metric).metric.missing != NOT_ABOUT_PIXELS]
+        weights = dict.fromkeys(weighed, 1.0) or None
+    return {
+        "dataset": query.dataset,
+        "protocol": record.key,
+        "aggregation": aggregation_name(scores.aggregation(query)),
+        "model": _able_model(scores, query, (record.protocol or Protocol()).model),
+        "purpose": {"profile": None if weights else USUAL_PROFILE, "weights": weights},
+        "composed": _composed(scores, query),
+        "profiles": [
+            {"id": name, "measured_share": own.share, "note": own.sentence, "command": own.command}
+            for name, own in found.items()
+        ],
+        "scenes": scene_entries(cube, scores.hidden),
+        "algorithms": algorithm_entries(scores, cube),
+        "columns": [
+            column_info(column, cube.depth_unit, int(cube.applies[:, place].sum()))
+            for place, column in enumerate(cube.columns)
+        ],
+    }
+
+
+def _composed(scores: ScoreReader, query: SelectionQuery) -> Plain | None:
+    """The weights of the scope's proportions; None without any, or where the calls that answer refuse them."""
+    try:
+        return dict(scores.weights(query, None) or {}) or None
+    except StereogaugeError:
+        return None
+
+
+def _able_model(scores: ScoreReader, query: SelectionQuery, model: str) -> str:
+    """The protocol's own model where it can order these scores, else the weighted one."""
+    try:
+        scores.ranking(query, model, {})
+    except StereogaugeError:
+        return "weighted"
+    return model
+
+
+def column_info(column: Column, depth_unit: str, scenes: int) -> Plain:
+    """What a column's header shows; `scenes` counts those on which any algorithm has a score in it."""
+    metric = column.declared.metric
+    about = metric.missing != NOT_ABOUT_PIXELS
+    return plain(
+        metric,
+        ("direction", "pools", "counts"),
+        id=str(column),
+        metric=column.metric,
+        region=column.region,
+        label=column.label,
+        property=property_of(str(column)) if about else "run time",
+        unit=column.unit(depth_unit),
+        scenes=scenes,
+    )

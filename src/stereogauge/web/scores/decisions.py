@@ -3,89 +3,106 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
-
-from msgspec import structs
 
 from stereogauge.decision.answer import answered
+from stereogauge.decision.claims import Claim
 from stereogauge.decision.explain import Explanation, Piece, explained
 from stereogauge.decision.requirements import Requirements, load_requirements
-from stereogauge.decision.source import Source, compatibility
+from stereogauge.decision.source import Source, purpose_of
+from stereogauge.decision.words import render, sentences
 from stereogauge.errors import StereogaugeError
-from stereogauge.ranking.profile import load_profile, shipped_profiles
-from stereogauge.scores.scope import EVERY_PIXEL, ONLY_SURE, coverage_of
-from stereogauge.text import json_value
+from stereogauge.ranking.profile import Profile, shipped_profiles
+from stereogauge.ranking.weighted_score import parse_weights
+from stereogauge.web.answer import Plain
 from stereogauge.web.errors import UnknownChoiceError
+from stereogauge.web.scores.catalogue import STORE
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.selection import SelectionQuery
 
 HIDDEN_SCENES = "hidden scenes"
-STORE = "STORE"
-"""The store in commands: its path is not shown to visitors."""
-
-
-def decision_source(scores: ScoreReader, query: SelectionQuery, completeness: str) -> tuple[Source, SelectionQuery]:
-    """The selected scores, and the selection under the protocol that fills holes where every pixel is needed."""
-    if completeness == EVERY_PIXEL:
-        filled = next(
-            (one for one in scores.source.protocols() if one.protocol and one.protocol.invalid == "fill"), None
-        )
-        if filled is None:
-            raise StereogaugeError(
-                "There are no scores of maps whose holes were filled, which a value at every pixel requires; "
-                "evaluate again with --set invalid=fill."
-            )
-        query = structs.replace(query, protocol=filled.key)
-    record = scores.source.protocol(query.protocol)
-    share = query.least_coverage if completeness == ONLY_SURE else coverage_of(completeness)
-    chosen = structs.replace(query, least_coverage=share)
-    return Source(scores.ordered(chosen), record.protocol, STORE), chosen
+OF_ALGORITHM = ("leader",)
+"""Texts of claims that name an algorithm."""
 
 
 def answer_answer(
     scores: ScoreReader,
     query: SelectionQuery,
-    profile: str | None,
-    weights: dict[str, float] | None,
-    requirements: str | None,
-    completeness: str,
-) -> dict[str, Any]:
-    """The answer for a purpose, and how far every shipped profile is measured here."""
-    if profile is not None and profile not in shipped_profiles():
-        raise UnknownChoiceError("profile", profile, shipped_profiles())
-    source, chosen = decision_source(scores, query, completeness)
+    profile: str | None = None,
+    weights: dict[str, float] | None = None,
+    requirements: str | None = None,
+) -> Plain:
+    """The answer for a purpose; where there is none, `refused` with the reason."""
+    _check_profile(profile)
+    source = Source(scores.ordered(query), scores.record(query).protocol, STORE)
+    wanted = None if requirements is None else stated_requirements(requirements)
     try:
-        found = answered(
+        own = scores.weights(query, weights, profile)
+        decided = answered(
             source,
-            None if weights else profile,
-            weights,
-            None if requirements is None else stated_requirements(requirements),
-            completeness,
-            missing=chosen.missing,
-        ).to_dict()
+            None if own else profile,
+            own,
+            wanted,
+            query.need or query.coverage,
+            missing=query.missing,
+        )
+        found = decided.to_dict() | {
+            "parts": [_split(text) for text in render(_marked(decided.claims, source))],
+            "unknown_parts": [_split(text) for text in sentences(_marked(decided.unknown_claims, source))],
+        }
     except StereogaugeError as reason:
         # The page still offers the other purposes.
         found = {"refused": True, "sentence": str(reason)}
-    profiles = [
-        {
-            "id": name,
-            "name": own.profile.name,
-            "measured_share": own.share,
-            "note": own.sentence,
-            "command": own.command,
-        }
-        for name in shipped_profiles()
-        for own in [compatibility(source, load_profile(name))]
+    return {**found, "protocol": scores.record(query).key, "algorithms": len(source.cube.algorithms)}
+
+
+MARK = "\ue000"
+"""Stands around the name of an algorithm while claims become text; no name may hold it."""
+
+
+def _marked(claims: Iterable[Claim], source: Source) -> list[Claim]:
+    """The claims with marks around the names of algorithms, so that a page can draw these as names.
+
+    Commands are left out: a page links to what they do.
+    """
+    marked = {name: f"{MARK}{name.replace(MARK, '')}{MARK}" for name in source.cube.algorithms}
+    return [
+        replace(
+            claim,
+            names=tuple(marked.get(name, name) for name in claim.names),
+            numbers={marked.get(name, name): value for name, value in claim.numbers.items()},
+            texts={
+                key: marked.get(text, text) if key in OF_ALGORITHM else text
+                for key, text in claim.texts.items()
+                if key != "command"
+            },
+        )
+        for claim in claims
     ]
-    own = scores.source.protocol(chosen.protocol)
-    return {
-        **found,
-        "profiles": json_value(profiles),
-        "protocol": own.key,
-        "datasets": list(dict.fromkeys(name for name in source.cube.datasets if name)),
-        "algorithms": len(source.cube.algorithms),
-    }
+
+
+def _split(text: str) -> list[Plain]:
+    """The text in parts: words, and names of algorithms. A name such as `Smith et al.` ends a sentence itself."""
+    parts = text.split(MARK)
+    for place in range(2, len(parts), 2):
+        if parts[place - 1].endswith("."):
+            parts[place] = parts[place].removeprefix(".")
+    return [{"text": part, "name": place % 2 == 1} for place, part in enumerate(parts) if part]
+
+
+def _check_profile(name: str | None) -> None:
+    if name is not None and name not in shipped_profiles():
+        raise UnknownChoiceError("profile", name, shipped_profiles())
+
+
+def chosen_purpose(
+    scores: ScoreReader, query: SelectionQuery, profile: str | None, stated: list[str] | None
+) -> Profile | None:
+    """The weights of the scope's proportions, those that a request states, or its profile; None without any."""
+    _check_profile(profile)
+    weights = scores.weights(query, parse_weights(stated), profile)
+    return None if weights is None and profile is None else purpose_of(None if weights else profile, weights)
 
 
 def explain_answer(
@@ -95,17 +112,19 @@ def explain_answer(
     second: str,
     profile: str | None,
     weights: dict[str, float] | None,
-) -> dict[str, Any]:
+) -> Plain:
     """The difference of two algorithms by metric, scene and region, from the stored scores."""
-    if profile is not None and profile not in shipped_profiles():
-        raise UnknownChoiceError("profile", profile, shipped_profiles())
-    source = Source(scores.with_statistics(query), scores.source.protocol(query.protocol).protocol, STORE)
+    _check_profile(profile)
+    source = Source(scores.with_statistics(query), scores.record(query).protocol, STORE)
     for name in (first, second):
         if name not in source.cube.algorithms:
             raise UnknownChoiceError("algorithm", name, source.cube.algorithms)
-    found = explained(source, first, second, None if weights else profile, weights, missing=query.missing)
+    own = scores.weights(query, weights, profile)
+    found = explained(source, first, second, None if own else profile, own, missing=query.missing)
     hidden = scores.hidden.unseen(source.cube)
-    return {**_together(found, hidden).to_dict(), "pieces": None} if hidden else found.to_dict()
+    shown = _together(found, hidden) if hidden else found
+    said = [{"kind": claim.kind, "parts": _split(render([claim]).sentence)} for claim in _marked(shown.claims, source)]
+    return shown.to_dict() | ({"pieces": None} if hidden else {}) | {"said": said}
 
 
 def _together(found: Explanation, hidden: set[str]) -> Explanation:

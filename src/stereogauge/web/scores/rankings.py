@@ -11,94 +11,22 @@ from numpy.typing import NDArray
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.model import Ranking, model_declaration
-from stereogauge.ranking.profile import shipped_profiles
+from stereogauge.ranking.profile import property_of, shipped_profiles
 from stereogauge.ranking.run import about_pixels
 from stereogauge.ranking.weighted_score import parse_weights
-from stereogauge.tables.markup import latex_tabular
+from stereogauge.scores.scope import MissingPixels
+from stereogauge.tables.formats import csv_table, latex_tabular
 from stereogauge.tables.ranking_tables import DRAWN, leaderboard, leaderboard_columns
 from stereogauge.tables.table import Cell, Table
-from stereogauge.tables.text import csv_table
 from stereogauge.text import json_value
-from stereogauge.web.answer import Answer, Number
+from stereogauge.web.answer import Plain, plain
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.selection import SelectionQuery
 
 MOST_DRAWN = 100_000_000
 """Draws × algorithms × scenes of one answer."""
-
-
-class LeftOut(Answer):
-    """A selected algorithm or column that the ranking left out."""
-
-    kind: str
-    name: str
-    reason: str
-
-
-class Fact(Answer):
-    """A cell of a column of the leaderboard; `note` says what a reader should know of it."""
-
-    value: float | int | str | None
-    text: str
-    note: str
-
-
-class RankRow(Answer):
-    """One algorithm; `extra` holds further values of the model, `facts` the cells of the leaderboard's columns."""
-
-    algorithm: str
-    rank: int
-    value: Number
-    group: int | None
-    extra: dict[str, Any]
-    facts: list[Fact]
-
-
-class Interval(Answer):
-    """The central 95 % of ranks and values over random draws of scenes; `first` is the share of first places."""
-
-    algorithm: str
-    rank_low: int
-    rank_high: int
-    value_low: Number
-    value_high: Number
-    first: float
-
-
-class RankAnswer(Answer):
-    """Algorithms from best to worst; relations are lists of row numbers.
-
-    `effective_weights` and `break_even` (one row per algorithm) are in the order of `terms`; `facts` are the headings
-    of further columns of the leaderboard; `intervals_name` says what the intervals of values are of.
-    """
-
-    model: str
-    name: str
-    definition: str
-    value_name: str
-    options: dict[str, Any]
-    protocol: str
-    caption: str
-    scenes: int
-    scene_names: list[str]
-    columns: list[str]
-    dropped: list[LeftOut]
-    facts: list[str]
-    rows: list[RankRow]
-    alike: list[list[int]] | None
-    dominates: list[list[int]] | None
-    terms: list[str] | None
-    scales: list[str] | None
-    weights: list[float] | None
-    contributions: list[list[float]] | None
-    effective_weights: list[float] | None
-    break_even: list[list[Number]] | None
-    notes: list[str]
-    least_coverage: float
-    intervals: list[Interval] | None
-    intervals_note: str
-    intervals_name: str
+MOST_DROPPED = 200
 
 
 def model_options(
@@ -124,54 +52,73 @@ def model_options(
 
 
 def rank_answer(
-    scores: ScoreReader, query: SelectionQuery, model: str, options: dict[str, Any], draws: int = 0
-) -> RankAnswer:
-    """The ranking; with `draws` greater than 0 also the intervals of a bootstrap over scenes."""
+    scores: ScoreReader,
+    query: SelectionQuery,
+    model: str,
+    options: dict[str, Any],
+    missing_pixels: MissingPixels = "charged",
+    draws: int = 0,
+) -> Plain:
+    """Algorithms from best to worst; with `draws` greater than 0 also the intervals of a bootstrap over scenes.
+
+    `place` is the position of an algorithm in the selection. Relations (`alike`, `dominates`) are lists of row numbers;
+    `effective_weights` and `break_even` (one row per algorithm) are in the order of `terms`; `facts` are the headings
+    of further columns of the leaderboard; `intervals_name` says what the intervals of values are of. `changed_if` is
+    the other rule for missing pixels, where the order would change under it; `shared_regions` are those whose pixels
+    count several times.
+    """
     declared = model_declaration(model)
-    ranking = scores.ranking(query, model, options)
+    options = scores.options(query, model, options)
+    ranking = scores.ranking(query, model, options, missing_pixels)
+    chosen = ranking.selection
     intervals, note = _intervals(scores, query, ranking, options, draws)
     facts = [column for column in leaderboard_columns(ranking) if column.id not in DRAWN]
     extra = {name: [json_value(value) for value in values] for name, values in ranking.extra.items()}
-    return RankAnswer.of(
-        declared,
-        model=model,
-        options=ranking.to_dict()["options"],
-        protocol=ranking.selection.protocol,
-        caption=replace(ranking.selection, dropped=()).caption(),
-        scenes=len(ranking.selection.scenes),
-        scene_names=list(ranking.selection.scenes),
-        columns=[str(column) for column in ranking.selection.columns],
-        dropped=[LeftOut(**what._asdict()) for what in ranking.selection.dropped[:200]],
-        facts=[column.heading(ranking).line for column in facts],
-        rows=[
-            RankRow(
-                algorithm=name,
-                rank=int(ranking.rank[index]),
-                value=ranking.value[index],
-                group=None if ranking.group is None else int(ranking.group[index]),
-                extra={key: values[index] for key, values in extra.items()},
-                facts=[_fact(column.cell(ranking, index)) for column in facts],
-            )
+    places = {name: place for place, name in enumerate(scores.values(query).algorithms)}
+    arrays = ("weights", "contributions", "effective_weights", "break_even")
+    return {
+        "model": model,
+        **plain(declared, ("name", "definition", "value_name")),
+        "options": ranking.to_dict()["options"],
+        "protocol": chosen.protocol,
+        "caption": replace(chosen, dropped=()).caption(),
+        "scenes": len(chosen.scenes),
+        "scene_names": chosen.scenes,
+        "columns": [str(column) for column in chosen.columns],
+        "dropped": [what._asdict() for what in chosen.dropped[:MOST_DROPPED]],
+        "facts": [column.heading(ranking).line for column in facts],
+        "rows": [
+            {
+                "algorithm": name,
+                "rank": int(ranking.rank[index]),
+                "place": places[name],
+                "value": json_value(ranking.value[index]),
+                "group": None if ranking.group is None else int(ranking.group[index]),
+                "extra": {key: values[index] for key, values in extra.items()},
+                "facts": [_fact(column.cell(ranking, index)) for column in facts],
+            }
             for index, name in enumerate(ranking.algorithms)
         ],
-        alike=_relation(ranking, "alike"),
-        dominates=_relation(ranking, "dominates"),
-        terms=list(ranking.names["terms"]) if "terms" in ranking.names else None,
-        scales=list(ranking.names["scales"]) if "scales" in ranking.names else None,
-        weights=ranking.arrays["weights"].tolist() if "weights" in ranking.arrays else None,
-        contributions=ranking.arrays["contributions"].tolist() if "contributions" in ranking.arrays else None,
-        effective_weights=json_value(ranking.arrays.get("effective_weights")),
-        break_even=json_value(ranking.arrays.get("break_even")),
-        notes=list(ranking.notes),
-        least_coverage=query.least_coverage,
-        intervals=intervals,
-        intervals_note=note,
-        intervals_name="group" if declared.classes else declared.value_name,
-    )
+        "alike": _relation(ranking, "alike"),
+        "dominates": _relation(ranking, "dominates"),
+        "terms": ranking.names.get("terms"),
+        "properties": [property_of(term) for term in ranking.names.get("terms", ())],
+        "scales": ranking.names.get("scales"),
+        **{name: json_value(ranking.arrays.get(name)) for name in arrays},
+        "notes": ranking.notes,
+        "missing_pixels": chosen.missing_pixels,
+        "changed_if": ranking.changed_if,
+        "shared_regions": ranking.shared_regions,
+        "least_coverage": query.coverage,
+        "intervals": intervals,
+        "intervals_note": note,
+        "intervals_name": "group" if declared.classes else declared.value_name,
+    }
 
 
-def _fact(cell: Cell) -> Fact:
-    return Fact(value=json_value(cell.value), text=cell.shown, note=cell.note)
+def _fact(cell: Cell) -> Plain:
+    """A cell of a column of the leaderboard; `note` says what a reader should know of it."""
+    return {"value": json_value(cell.value), "text": cell.shown, "note": cell.note}
 
 
 def _relation(ranking: Ranking, name: str) -> list[list[int]] | None:
@@ -183,7 +130,8 @@ def _relation(ranking: Ranking, name: str) -> list[list[int]] | None:
 
 def _intervals(
     scores: ScoreReader, query: SelectionQuery, ranking: Ranking, options: dict[str, Any], draws: int
-) -> tuple[list[Interval] | None, str]:
+) -> tuple[list[Plain] | None, str]:
+    """The central 95 % of ranks and values over random draws of scenes, and the share of first places."""
     if draws < 1:
         return None, ""
     cube = scores.ordered(query) if query.metrics is not None else about_pixels(scores.ordered(query))
@@ -192,18 +140,13 @@ def _intervals(
         allowed = MOST_DRAWN // size
         raise StereogaugeError(f"At most {allowed} draws of a selection of this size are made; found {draws}.")
     try:
-        found = bootstrap(cube, ranking.model, missing=query.missing, draws=draws, **options)
+        rule = ranking.selection.missing_pixels
+        found = bootstrap(cube, ranking.model, missing=query.missing, missing_pixels=rule, draws=draws, **options)
     except StereogaugeError as reason:
         return None, str(reason)
+    parts = ("rank_low", "rank_high", "value_low", "value_high", "first")
     rows = [
-        Interval(
-            algorithm=name,
-            rank_low=int(found.rank_low[index]),
-            rank_high=int(found.rank_high[index]),
-            value_low=found.value_low[index],
-            value_high=found.value_high[index],
-            first=float(found.first[index]),
-        )
+        {"algorithm": name} | {part: json_value(getattr(found, part)[index]) for part in parts}
         for index, name in enumerate(found.algorithms)
     ]
     return rows, f"{100 * found.level:g} % of {draws} draws of {len(found.selection.scenes)} scenes"
@@ -215,10 +158,12 @@ def leaderboard_csv(ranking: Ranking, scores: Table, aggregation: str) -> str:
         f"model: {ranking.model} (value: {ranking.value_name})",
         f"selection: {ranking.selection.caption()}",
         f"aggregation over scenes: {aggregation}",
+        *ranking.notes,
     ]
     return csv_table(leaderboard(ranking, scores), comments)
 
 
 def leaderboard_latex(ranking: Ranking, scores: Table) -> str:
-    """A tabular for a paper; the selection precedes it as a comment."""
-    return f"% {' '.join(ranking.selection.caption().split())}\n{latex_tabular(leaderboard(ranking, scores))}"
+    """A tabular for a paper; the selection and the notes of the model precede it as comments."""
+    comments = [f"% {' '.join(line.split())}" for line in (ranking.selection.caption(), *ranking.notes)]
+    return "\n".join([*comments, latex_tabular(leaderboard(ranking, scores))])

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.figures.palette import Style, algorithm_styles
+from stereogauge.protocol import Aggregations
 from stereogauge.ranking.costs import Costs, prepare
-from stereogauge.ranking.model import Ranking, model_declaration
-from stereogauge.ranking.run import about_pixels, arranged
+from stereogauge.ranking.model import Model, Ranking, model_declaration
+from stereogauge.ranking.proportions import composed_weights
+from stereogauge.ranking.run import about_pixels, arranged, with_notes
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.scope import MissingRule
+from stereogauge.scores.scope import EVERY_PIXEL, MissingPixels, MissingRule
 from stereogauge.scores.selection import Dropped, Selection
 from stereogauge.scores.table import ScoreTable
 from stereogauge.web.cache import RecentCache
 from stereogauge.web.errors import HiddenTruthError
 from stereogauge.web.hiding import Hidden
 from stereogauge.web.selection import SelectionQuery, check_names, refuse_order
-from stereogauge.web.source import StoreSource
+from stereogauge.web.source import ProtocolRecord, StoreSource, scene_places
 
 SUBMITTED_MARK = " (submitted)"
 
@@ -41,10 +41,8 @@ def joined(cube: ScoreCube, table: ScoreTable) -> ScoreCube:
     if not len(table):
         return cube
     submitted = ScoreCube.of(table)
-    names = {scene.removeprefix(f"{dataset}/"): index for index, (scene, dataset) in enumerate(_scenes(cube))}
-    scenes = [
-        (index, names[scene.removeprefix(f"{dataset}/")]) for index, (scene, dataset) in enumerate(_scenes(submitted))
-    ]
+    known = {place: index for index, place in enumerate(scene_places(cube).values())}
+    scenes = [(index, known[place]) for index, place in enumerate(scene_places(submitted).values()) if place in known]
     columns = [(index, cube.columns.index(c)) for index, c in enumerate(submitted.columns) if c in cube.columns]
     source = np.ix_(range(len(submitted.algorithms)), [s for s, _ in scenes], [c for c, _ in columns])
     target = np.ix_(range(len(submitted.algorithms)), [s for _, s in scenes], [c for _, c in columns])
@@ -72,17 +70,9 @@ def joined(cube: ScoreCube, table: ScoreTable) -> ScoreCube:
     )
 
 
-def _scenes(cube: ScoreCube) -> list[tuple[str, str]]:
-    return list(zip(cube.scenes, cube.datasets or ("",) * len(cube.scenes), strict=True))
+MOST_BYTES = 128 << 20
+"""What selections of scores, and whole protocols, may each hold."""
 
-
-COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
-MOST_CELLS = 10_000_000
-"""Scores of selections that are kept; each takes 8 bytes, and 8 more for its cost."""
-
-OWN = Style("#7a7a7a", "star")
-"""An unpublished submission, which only its owner sees; the page (main.js) draws it the same."""
-MOST_WHOLE = 4
 NOTHING_HIDDEN = Hidden()
 
 PrivateScores = Callable[[str], ScoreTable]
@@ -91,10 +81,13 @@ PrivateScores = Callable[[str], ScoreTable]
 
 @dataclass(frozen=True)
 class _Selected:
-    """The values of a selection, and their costs by the columns that a model reads: a new weight changes neither."""
+    """The values of a selection, their costs by the columns that a model reads and the rule for missing pixels (a new
+    weight changes neither), and the last order by model, options and rule, which table and files share.
+    """
 
     cube: ScoreCube
-    costs: dict[tuple[Column, ...], tuple[Costs, Selection]] = field(default_factory=dict)
+    costs: dict[tuple[tuple[Column, ...], str], tuple[Costs, Selection]] = field(default_factory=dict)
+    last: dict[tuple[str, str, str], Ranking] = field(default_factory=dict)
 
 
 def _compared(cube: ScoreCube, rule: MissingRule) -> tuple[str, ...]:
@@ -103,6 +96,11 @@ def _compared(cube: ScoreCube, rule: MissingRule) -> tuple[str, ...]:
         return prepare(cube, rule)[1].scenes
     except StereogaugeError:
         return ()
+
+
+def aggregation_name(how: Aggregations) -> str:
+    """How scenes become one number, as a word."""
+    return how if isinstance(how, str) else "by metric"
 
 
 class ScoreReader:
@@ -117,22 +115,34 @@ class ScoreReader:
         self.source = source
         self.private = private
         self.hidden = hidden
-        self._whole: RecentCache[ScoreCube] = RecentCache(MOST_WHOLE)
-        self._kept: RecentCache[_Selected] = RecentCache(MOST_CELLS, lambda kept: 2.0 * kept.cube.values.size)
+        self._whole: RecentCache[ScoreCube] = RecentCache(MOST_BYTES)
+        self._kept: RecentCache[_Selected] = RecentCache(MOST_BYTES)
+
+    def record(self, query: SelectionQuery) -> ProtocolRecord:
+        """The protocol of a scope: for values at every pixel, the one that fills holes."""
+        return self.source.protocol(query.protocol, query.dataset, filled=query.need == EVERY_PIXEL)
+
+    def aggregation(self, query: SelectionQuery) -> Aggregations:
+        """How scenes become one number: as requested, else as the protocol says."""
+        own = self.record(query).protocol
+        return query.aggregation or (own.aggregation if own else "mean")
 
     def whole(self, query: SelectionQuery) -> ScoreCube:
-        """All scores under the selection's protocol, with the visitor's unpublished submission where one is named."""
-        key = self.source.protocol(query.protocol).key
+        """All scores of the scope's dataset under its protocol, with the visitor's unpublished submission if named."""
+        key = self.record(query).key
         if query.submission is not None:
-            return self.hidden.rounded(joined(self.source.cube(key), self.private(query.submission)))
-        return self._whole.get((self.source.version(), key), lambda: self.hidden.rounded(self.source.cube(key)))
+            return self.hidden.rounded(joined(self.source.cube(key, query.dataset), self.private(query.submission)))
+        return self._whole.get(
+            (self.source.version(), key, query.dataset),
+            lambda: self.hidden.rounded(self.source.cube(key, query.dataset)),
+        )
 
     def scene_by_scene(self, query: SelectionQuery) -> ScoreCube:
         """The selected scores for views of single scenes: hidden ones have none there."""
         return self.hidden.scene_by_scene(self.values(query))
 
     def values(self, query: SelectionQuery) -> ScoreCube:
-        """The selected scores without sums, which only pooling reads."""
+        """The selected scores."""
         return self._selected(query).cube
 
     def ordered(self, query: SelectionQuery) -> ScoreCube:
@@ -162,37 +172,60 @@ class ScoreReader:
         if self.hidden.splits(cube, query.scenes):
             raise HiddenTruthError("some of these scenes", "the score of one without the others is")
         names = query.names
-        cube = cube.limited(query.least_coverage, query.least_support)
+        cube = cube.limited(query.coverage, query.least_support)
         return cube if all(part is None for part in names.values()) else cube.select(**names)
 
     def _selected(self, query: SelectionQuery) -> _Selected:
         def make() -> _Selected:
-            return _Selected(self._part(replace(self.whole(query), sums=None), query))
+            return _Selected(self._part(self.whole(query), query))
 
         # A submission's scores appear when it is done, without a change of the store.
         private = 0 if query.submission is None else len(self.private(query.submission))
         return self._kept.get((self.source.version(), query, private), make)
 
-    def ranking(self, query: SelectionQuery, model: str, options: dict[str, Any]) -> Ranking:
+    def ranking(
+        self, query: SelectionQuery, model: str, options: dict[str, Any], missing_pixels: MissingPixels = "charged"
+    ) -> Ranking:
         """`stereogauge.rank` of a selection."""
         refuse_order(query)
         declared = model_declaration(model)
         declared.check(options)
         selected = self._selected(query)
-        cube = selected.cube if query.metrics is not None else about_pixels(selected.cube)
-        if declared.narrow is not None:
-            cube = declared.narrow(cube, **options)
-        if cube.columns not in selected.costs:
-            compared, lost = self.comparable(cube, query.missing)
-            costs, selection = prepare(compared, query.missing)
-            selected.costs[cube.columns] = costs, replace(selection, dropped=(*lost, *selection.dropped))
-        costs, selection = selected.costs[cube.columns]
-        return arranged(declared, costs, selection, declared.compute(costs, **options), options)
+        key = model, repr(sorted(options.items())), missing_pixels
+        found = selected.last.get(key)
+        if found is None:
+            found = self._arranged(selected, query, declared, options, missing_pixels)
+            selected.last.clear()
+            selected.last[key] = found
+        return found
 
-    def styles(self, names: Iterable[str] = ()) -> dict[str, Style]:
-        """One colour and marker per algorithm, the same in every view; those of `names` that are not public get OWN."""
-        records = self.source.algorithms()
-        styles = algorithm_styles(record.name for record in records)
-        stated = {record.name: record.colour for record in records if COLOUR.fullmatch(record.colour)}
-        public = {name: style._replace(colour=stated.get(name, style.colour)) for name, style in styles.items()}
-        return dict.fromkeys(names, OWN) | public
+    def _arranged(
+        self,
+        selected: _Selected,
+        query: SelectionQuery,
+        declared: Model,
+        options: dict[str, Any],
+        missing_pixels: MissingPixels,
+    ) -> Ranking:
+        cube = selected.cube if query.metrics is not None else about_pixels(selected.cube)
+        cube, known = declared.read(cube, options)
+        key = cube.columns, missing_pixels
+        if key not in selected.costs:
+            compared, lost = self.comparable(cube, query.missing)
+            costs, selection = prepare(compared, query.missing, missing_pixels)
+            selected.costs[key] = costs, replace(selection, dropped=(*lost, *selection.dropped))
+        costs, selection = selected.costs[key]
+        ranking = arranged(declared, costs, selection, declared.compute(costs, **known), options)
+        return with_notes(ranking, self.comparable(cube, query.missing)[0], declared, query.missing, options)
+
+    def weights(
+        self, query: SelectionQuery, weights: Mapping[str, float] | None, profile: str | None = None
+    ) -> Mapping[str, float] | None:
+        """The weights of the scope's proportions, or the stated ones where it has none."""
+        return composed_weights(self.values(query), query.proportions, weights, profile)
+
+    def options(self, query: SelectionQuery, model: str, stated: dict[str, Any]) -> dict[str, Any]:
+        """The stated options of a model, with the weights of the scope's proportions where it has weights."""
+        if query.proportions is None or "weights" not in model_declaration(model).options:
+            return stated
+        return stated | {"weights": self.weights(query, stated.get("weights"), stated.get("profile"))}

@@ -12,339 +12,250 @@ from stereogauge.figures.chart import Spec
 from stereogauge.figures.palette import Styles
 from stereogauge.figures.ranking import RadarPoint, critical_difference_data, parallel, radar
 from stereogauge.metrics.registry import metrics
-from stereogauge.ranking.bootstrap import bootstrap
-from stereogauge.ranking.relations import determination, scatter, score_histogram
+from stereogauge.ranking.bootstrap import resample_scenes
+from stereogauge.ranking.profile import Profile
+from stereogauge.ranking.relations import determination, scatter, score_histogram, telling_pairs
 from stereogauge.ranking.run import about_pixels
-from stereogauge.ranking.significance import friedman, wilcoxon_pairs
+from stereogauge.ranking.significance import friedman, friedman_of, signed_rank_p
 from stereogauge.ranking.stability import threshold_stability, weight_stability
+from stereogauge.ranking.weighted_score import weigh
 from stereogauge.scores.aggregation import oriented
 from stereogauge.scores.column import metric_of
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.web.answer import Answer, Bounds, Integers, Number, Numbers, Text
+from stereogauge.scores.facts import unit_means
+from stereogauge.text import counted, json_value, number_text
+from stereogauge.web.answer import Plain, plain
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.scores.reader import ScoreReader
-from stereogauge.web.scores.tables import Row, rows, table_answer
-from stereogauge.web.selection import SelectionQuery, known_column, refuse_order
+from stereogauge.web.scores.tables import rows, table_answer
+from stereogauge.web.selection import SelectionQuery, check_algorithms, known_column, refuse_order
 
 MOST_AXES = 12
+LEAST_AXES = 3
 MOST_POINTS = 20_000
 DRAWS = 1000
-
-
-class SceneDifference(Answer):
-    """Scores of two algorithms on one scene; `difference` is first − second as costs: below 0 the first is better."""
-
-    scene: str
-    first: Number
-    second: Number
-    difference: Number
-
-
-class HeadToHead(Answer):
-    """Two algorithms in one column; `probability` that the first beats the second over such scenes."""
-
-    first: str
-    second: str
-    column: str
-    unit: str
-    wins: int
-    losses: int
-    probability: Number
-    p_value: Number
-    note: str
-    scenes: list[SceneDifference]
-
-
-class SignificanceAnswer(Answer):
-    """Friedman's test with Nemenyi's critical distance, best first; `cliques` are runs that it does not distinguish.
-
-    `figure` is the critical-difference diagram in Vega-Lite.
-    """
-
-    algorithms: list[str]
-    average_rank: Numbers
-    blocks: int
-    alpha: float
-    statistic: Number
-    p_value: Number
-    critical_distance: Number
-    cliques: list[tuple[int, int]]
-    caption: str
-    note: str
-    pair: HeadToHead | None
-    figure: Spec | None
-
-
-class Fit(Answer):
-    """A least-squares line of one scene."""
-
-    scene: str
-    slope: Number
-    intercept: Number
-    r_squared: Number
-
-
-class ScatterPoints(Answer):
-    """One column against another: values (algorithms, scenes), one line per scene, and the plot in Vega-Lite."""
-
-    x: Text
-    y: Text
-    x_unit: str
-    y_unit: str
-    x_values: list[Row]
-    y_values: list[Row]
-    fits: list[Fit]
-    r_squared: Number
-    figure: Spec
-
-
-class CorrelationAnswer(Answer):
-    """r² between all pairs of columns with the number of points, the heat map in Vega-Lite, and the requested plots."""
-
-    columns: list[str]
-    r_squared: list[Row]
-    points: list[list[int]]
-    algorithms: list[str]
-    scenes: list[str]
-    scatter: list[ScatterPoints]
-    figure: Spec
-
-
-class ShapesAnswer(Answer):
-    """Algorithms over all columns at once: radar charts by rank and by score, and parallel coordinates.
-
-    `columns` are the axes, at most twelve of `usable`; `empty` columns have no score. A chart with too few axes is
-    null.
-    """
-
-    columns: list[str]
-    usable: int
-    empty: list[str]
-    radar: dict[str, Spec | None]
-    parallel: Spec | None
-
-
-class HistogramAnswer(Answer):
-    """Counts of scores between edges, one score per (scene, algorithm); `marked` holds scores of chosen algorithms.
-
-    `figure` is the histogram in Vega-Lite, with the mean score of each marked algorithm.
-    """
-
-    column: Text
-    unit: str
-    edges: Numbers
-    counts: Integers
-    marked: dict[str, Row]
-    empirical: Bounds
-    heuristic: Bounds | None
-    theoretical: Bounds
-    figure: Spec
-
-
-class ThresholdOrder(Answer):
-    """The order at one threshold of a family of metrics."""
-
-    threshold: float
-    algorithms: list[str]
-    ranks: Integers
-
-
-class StabilityAnswer(Answer):
-    """How easily the winner changes with weights or thresholds; `notes` gives the reason for an empty part."""
-
-    algorithms: list[str]
-    first: Numbers
-    rank_low: Integers
-    rank_high: Integers
-    changed: Number
-    terms: list[str]
-    family: str
-    thresholds: list[ThresholdOrder]
-    notes: list[str]
+LEAST_SCENES = 2
+SCORE = "score"
+"""The name of the weighted score among columns."""
 
 
 def significance_answer(
-    scores: ScoreReader, query: SelectionQuery, alpha: float, first: str | None, second: str | None, column: str | None
-) -> SignificanceAnswer:
-    """The test over all algorithms of the selection; two of them head to head in one column where they are named."""
-    refuse_order(query)
-    cube = scores.values(query)
-    shown = scores.scene_by_scene(query)
-    pair = None if first is None or second is None else head_to_head(cube, shown, first, second, column)
-    try:
-        compared = scores.ordered(query)
-        chosen = compared if query.metrics is not None else about_pixels(compared)
-        test = friedman(chosen, missing=query.missing, alpha=alpha)
-    except StereogaugeError as reason:
-        return SignificanceAnswer(
-            algorithms=[], average_rank=[], blocks=0, alpha=alpha, statistic=None, p_value=None,
-            critical_distance=None, cliques=[], caption="", note=str(reason), pair=pair, figure=None,
-        )  # fmt: skip
-    figure = critical_difference_data(test, scores.styles(test.algorithms)).page_spec() if test.can_tell else None
-    return SignificanceAnswer.of(test, caption=test.selection.caption(), note=test.sentence, pair=pair, figure=figure)
+    scores: ScoreReader,
+    query: SelectionQuery,
+    alpha: float,
+    first: str | None = None,
+    second: str | None = None,
+    column: str | None = None,
+    purpose: Profile | None = None,
+) -> Plain:
+    """Friedman's test with Nemenyi's critical distance, best first; two algorithms head to head where they are named.
 
-
-def head_to_head(cube: ScoreCube, shown: ScoreCube, first: str, second: str, column: str | None) -> HeadToHead:
-    """Two algorithms scene by scene, with Wilcoxon's test and the bootstrap's probability over their common scenes.
-
-    `shown` holds the scores that may be listed by scene.
+    With a purpose its weighted score is tested, by what each scene adds to it; else the ranks over all columns,
+    averaged within each scene. `cliques` are runs that the test does not distinguish, `figure` is the
+    critical-difference diagram in Vega-Lite.
     """
-    for name in (first, second):
-        if name not in cube.algorithms:
-            raise UnknownChoiceError("algorithm", name, cube.algorithms)
+    refuse_order(query)
+    pair = None if first is None or second is None else head_to_head(scores, query, first, second, column, purpose)
+    what = "weighted score" if purpose else "ranks over all columns"
+    compared = scores.ordered(query)
+    try:
+        if purpose:
+            score, selection = weigh(compared, profile=purpose, missing=query.missing)
+            test = friedman_of(score.algorithms, score.unit_contributions, selection, alpha)
+        else:
+            test = friedman(compared if query.metrics else about_pixels(compared), missing=query.missing, alpha=alpha)
+    except StereogaugeError as reason:
+        return {"algorithms": [], "alpha": alpha, "of": what, "note": str(reason), "pair": pair, "figure": None}
+    figure = (
+        critical_difference_data(test, scores.source.styles(test.algorithms)).page_spec() if test.can_tell else None
+    )
+    names = ("algorithms", "average_rank", "blocks", "alpha", "statistic", "p_value", "critical_distance", "cliques")
+    said = {"caption": test.selection.caption(), "note": test.sentence}
+    return plain(test, names, of=what) | said | {"pair": pair, "figure": figure}
+
+
+def head_to_head(
+    scores: ScoreReader, query: SelectionQuery, first: str, second: str, column: str | None, purpose: Profile | None
+) -> Plain:
+    """Two algorithms scene by scene in one column, or by what each scene adds to their weighted scores.
+
+    `difference` is first − second as costs: below 0 the first is better. `probability` is that of the first being
+    better over independent scenes drawn from the `units` that both have; `p_value` is of a test over the same.
+    """
+    cube = scores.values(query)
+    check_algorithms(cube, (first, second))
     if first == second:
         raise StereogaugeError(f"Head to head needs two algorithms; found {first!r} twice.")
-    index = known_column(cube, column or str(cube.columns[0]))
-    chosen = cube.columns[index]
-    both = cube.take(algorithms=[cube.algorithms.index(first), cube.algorithms.index(second)], columns=[index])
-    costs = oriented(both)[:, :, 0]
-    listed = shown.values[[cube.algorithms.index(first), cube.algorithms.index(second)], :, index]
+    seen = ~scores.hidden.mask(cube) | ("scores" in scores.hidden.shows)
+    if purpose and column is None:
+        found = weigh(cube, profile=purpose, missing=query.missing)[0]
+        for name in (first, second):
+            if name not in found.algorithms:
+                raise StereogaugeError(f"{name} has no weighted score here; choose a column, or another algorithm.")
+        names, unit, title = found.scenes, "", SCORE
+        values = costs = found.contributions[[found.algorithms.index(name) for name in (first, second)]]
+        seen = seen[[cube.scenes.index(name) for name in names]]
+        unit_of = found.costs.unit_of
+    else:
+        index = known_column(cube, column or str(cube.columns[0]))
+        both = cube.take(algorithms=[cube.algorithms.index(name) for name in (first, second)], columns=[index])
+        names, unit, title = cube.scenes, cube.columns[index].unit(cube.depth_unit), str(cube.columns[index])
+        values, costs = both.values[:, :, 0], oriented(both)[:, :, 0]
+        unit_of = cube.unit_of
     difference = costs[0] - costs[1]
-    differences = np.where(np.isnan(listed).any(axis=0), np.nan, difference)
+    paired = np.isfinite(difference)
+    known = unit_means(difference[paired], unit_of[paired])
     probability, p_value, note = None, None, ""
-    try:
-        draws = bootstrap(both, "middlebury", missing="drop-column", draws=DRAWS)
-        probability = float(draws.beats[draws.algorithms.index(first), draws.algorithms.index(second)])
-        p_value = wilcoxon_pairs(both, chosen.metric, [(first, second)], missing="drop-column")[0].p_value
-    except StereogaugeError as reason:
-        note = str(reason)
-    return HeadToHead(
-        first=first,
-        second=second,
-        column=str(chosen),
-        unit=chosen.unit(cube.depth_unit),
-        wins=int((difference < 0).sum()),
-        losses=int((difference > 0).sum()),
-        probability=probability,
-        p_value=p_value,
-        note=note,
-        scenes=[
-            SceneDifference(scene=scene, first=one, second=other, difference=between)
-            for scene, one, other, between in zip(cube.scenes, *listed, differences, strict=True)
+    if known.size < LEAST_SCENES:
+        scenes = counted(known.size, "independent scene")
+        note = f"Both have scores on {scenes}; comparing them needs at least {LEAST_SCENES}."
+    else:
+        drawn = resample_scenes(known.size, DRAWS, 0) @ known
+        probability = float((drawn < 0).mean() + (drawn == 0).mean() / 2)
+        p_value = float(signed_rank_p(known[:, None])[0])
+    return {
+        "first": first,
+        "second": second,
+        "column": title,
+        "unit": unit,
+        "wins": int((difference < 0).sum()),
+        "losses": int((difference > 0).sum()),
+        "units": known.size,
+        "probability": probability,
+        "p_value": json_value(p_value),
+        "note": note,
+        "scenes": [
+            dict(zip(("scene", "first", "second", "difference"), json_value(row), strict=True))
+            for row in zip(names, *np.where(seen, (*values, difference), np.nan), strict=True)
         ],
-    )
+    }
 
 
-def correlation_answer(scores: ScoreReader, query: SelectionQuery, pairs: list[tuple[str, str]]) -> CorrelationAnswer:
-    """r² of the selection; `pairs` are the columns (x, y) to plot against each other."""
+def correlation_answer(
+    scores: ScoreReader, query: SelectionQuery, pairs: list[tuple[str, str]], mark: list[str]
+) -> Plain:
+    """r² of the selection; `pairs` are the columns (x, y) to plot against each other, else those that tell most."""
     cube = scores.scene_by_scene(query)
     found = determination(cube)
-    size, styles = len(found.columns), scores.styles(cube.algorithms)
-    return CorrelationAnswer(
-        columns=[str(column) for column in found.columns],
-        r_squared=rows(found.r_squared, (size, size)),
-        points=found.points.tolist(),
-        algorithms=list(cube.algorithms),
-        scenes=list(cube.scenes),
-        scatter=[points(cube, x, y, styles) for x, y in pairs],
-        figure=determination_data(found).page_spec(),
-    )
+    size, styles = len(found.columns), scores.source.styles(cube.algorithms)
+    telling = [(str(x), str(y)) for x, y in telling_pairs(found)]
+    return {
+        "columns": [str(column) for column in found.columns],
+        "r_squared": rows(found.r_squared, (size, size)),
+        "points": found.points.tolist(),
+        "algorithms": cube.algorithms,
+        "scenes": cube.scenes,
+        "scatter": [points(cube, x, y, styles, mark) for x, y in pairs or telling],
+        "figure": determination_data(found).page_spec(),
+    }
 
 
-def points(cube: ScoreCube, x: str, y: str, styles: Styles) -> ScatterPoints:
-    """One scatter plot."""
+def points(cube: ScoreCube, x: str, y: str, styles: Styles, mark: list[str]) -> Plain:
+    """One scatter plot; `coloured` algorithms have their own colour, the others are grey."""
     first, second = cube.columns[known_column(cube, x)], cube.columns[known_column(cube, y)]
     if cube.values[:, :, 0].size > MOST_POINTS:
         raise StereogaugeError(
             f"A scatter plot shows at most {MOST_POINTS} points; the selection has {cube.values[:, :, 0].size}."
         )
+    check_algorithms(cube, mark)
     found = scatter(cube, str(first), str(second))
-    shape = (len(cube.algorithms), len(cube.scenes))
-    return ScatterPoints.of(
-        found,
-        x_unit=first.unit(cube.depth_unit),
-        y_unit=second.unit(cube.depth_unit),
-        x_values=rows(found.x_values, shape),
-        y_values=rows(found.y_values, shape),
-        fits=[Fit.of(fit) for fit in found.fits],
-        figure=scatter_matrix_data(cube, [str(first)], [str(second)], styles).page_spec(),
-    )
-
-
-def shapes_answer(scores: ScoreReader, query: SelectionQuery) -> ShapesAnswer:
-    """The table of a selection as shapes; what covers too little to be ranked is not drawn."""
-    table = table_answer(scores, query)
-    styles = scores.styles(table.algorithms)
-    styles = {name: styles[name] for name in table.algorithms}
-    metrics = [column.metric for column in table.columns]
-    known = [any(row[place] is not None for row in table.values) for place in range(len(table.columns))]
-    usable = [place for place, some in enumerate(known) if some]
-    axes = {
-        place: table.columns[place].metric if metrics.count(metrics[place]) == 1 else table.columns[place].id
-        for place in usable[:MOST_AXES]
+    chart = scatter_matrix_data(cube, [str(first)], [str(second)], styles, mark)
+    return {
+        "x": str(found.x),
+        "y": str(found.y),
+        "x_unit": first.unit(cube.depth_unit),
+        "y_unit": second.unit(cube.depth_unit),
+        "x_values": rows(found.x_values, found.x_values.shape),
+        "y_values": rows(found.y_values, found.y_values.shape),
+        "fits": [json_value(fit._asdict()) for fit in found.fits],
+        "r_squared": json_value(found.r_squared),
+        "coloured": chart.facts["coloured"],
+        "figure": chart.page_spec(),
     }
 
-    def number(row: int, place: int, values: list[Row]) -> float | None:
-        value = values[row][place]
-        return None if table.faint[row][place] or isinstance(value, str) else value
+
+def shapes_answer(scores: ScoreReader, query: SelectionQuery) -> Plain:
+    """Algorithms over all columns at once: radar charts by rank and by score, and parallel coordinates.
+
+    `columns` are the axes, at most twelve, in which every algorithm that is drawn has a rank, so that no shape has
+    gaps: `partial` columns lack some, `empty` ones have no score, and `lacking` algorithms share too few columns with
+    the others. A chart with too few axes is null.
+    """
+    table = table_answer(scores, query)
+    names, columns = table["algorithms"], table["columns"]
+    metrics = [column["metric"] for column in columns]
+    ranked = np.array([[rank is not None for rank in row] for row in table["ranks"]], bool).reshape(len(names), -1)
+    drawn = list(np.argsort(-ranked.sum(axis=1), kind="stable"))
+    while len(drawn) > 1 and ranked[drawn].all(axis=0).sum() < LEAST_AXES:
+        drawn.pop()
+    drawn.sort()
+    algorithms = [names[row] for row in drawn]
+    styles = {name: style for name, style in scores.source.styles(algorithms).items() if name in algorithms}
+    whole = np.flatnonzero(ranked[drawn].all(axis=0)) if drawn else np.zeros(0, int)
+    axes = {
+        place: metrics[place] if metrics.count(metrics[place]) == 1 else columns[place]["id"]
+        for place in whole[:MOST_AXES].tolist()
+    }
 
     def radar_by(by: Literal["rank", "score"]) -> Spec | None:
-        if len(axes) < 3:
-            return None
         points = []
-        for row, algorithm in enumerate(table.algorithms):
+        for row, algorithm in zip(drawn, algorithms, strict=True):
             for place, label in axes.items():
-                value, rank = number(row, place, table.values), number(row, place, table.ranks)
-                share = number(row, place, table.shares)
-                radius = share if by == "score" else None if rank is None else rank / len(table.algorithms)
-                text = "" if value is None else f"{value:.3g} {table.columns[place].unit}, rank {rank:g}"
+                value, rank, share = (table[part][row][place] for part in ("values", "ranks", "shares"))
+                radius = share if by == "score" else rank / len(names)
+                text = f"{number_text(float(value))} {columns[place]['unit']}, rank {rank:g}"
                 points.append(RadarPoint(algorithm, label, radius, text))
-        return radar("", "", points, by, styles).page_spec()
+        return radar("", "", points, by, styles).page_spec() if len(axes) >= LEAST_AXES else None
 
-    drawn = None
+    lines = None
     if len(axes) > 1:
-        every = range(len(table.algorithms))
-        values = [[number(row, place, table.values) for place in axes] for row in every]
-        ranks = [[number(row, place, table.ranks) for place in axes] for row in every]
-        directions = {label: table.columns[place].direction for place, label in axes.items()}
-        drawn = parallel("", directions, table.algorithms, values, ranks, styles).page_spec()
-    return ShapesAnswer(
-        columns=[table.columns[place].id for place in axes],
-        usable=len(usable),
-        empty=[column.id for column, some in zip(table.columns, known, strict=True) if not some],
-        radar={"rank": radar_by("rank"), "score": radar_by("score")},
-        parallel=drawn,
-    )
+        values, ranks = ([[table[part][row][place] for place in axes] for row in drawn] for part in ("values", "ranks"))
+        directions = {label: columns[place]["direction"] for place, label in axes.items()}
+        lines = parallel("", directions, algorithms, values, ranks, styles).page_spec()
+    some = np.asarray(ranked.any(axis=0))
+    return {
+        "columns": [columns[place]["id"] for place in axes],
+        "usable": len(whole),
+        "partial": [one["id"] for place, one in enumerate(columns) if some[place] and place not in whole],
+        "empty": [one["id"] for place, one in enumerate(columns) if not some[place]],
+        "lacking": [name for name in names if name not in algorithms],
+        "radar": {"rank": radar_by("rank"), "score": radar_by("score")},
+        "parallel": lines,
+    }
 
 
-def histogram_answer(
-    scores: ScoreReader, query: SelectionQuery, metric: str, mark: list[str], bins: int
-) -> HistogramAnswer:
+def histogram_answer(scores: ScoreReader, query: SelectionQuery, metric: str, mark: list[str], bins: int) -> Plain:
     """The histogram of one column's scores."""
     cube = scores.scene_by_scene(query)
     column = cube.columns[known_column(cube, metric)]
-    for name in mark:
-        if name not in cube.algorithms:
-            raise UnknownChoiceError("algorithm", name, cube.algorithms)
+    check_algorithms(cube, mark)
     found = score_histogram(cube, str(column), tuple(mark), bins)
-    figure = histograms_data([found], scores.styles(mark)).page_spec()
-    return HistogramAnswer.of(found, unit=column.unit(cube.depth_unit), figure=figure)
+    figure = histograms_data([found], scores.source.styles(mark)).page_spec()
+    names = ("edges", "counts", "marked", "empirical", "heuristic", "theoretical")
+    return plain(found, names, column=str(column), unit=column.unit(cube.depth_unit)) | {"figure": figure}
 
 
-def stability_answer(
-    scores: ScoreReader, query: SelectionQuery, options: dict[str, Any], family: str
-) -> StabilityAnswer:
+def stability_answer(scores: ScoreReader, query: SelectionQuery, options: dict[str, Any], family: str) -> Plain:
     """Weights drawn around those stated, and the thresholds of one family of metrics."""
     refuse_order(query)
     cube = scores.ordered(query)
     families = {metric.id for metric in metrics().values() if metric.parameters}
     if family not in families:
         raise UnknownChoiceError("family of metrics", family, families)
+    names = ("algorithms", "first", "rank_low", "rank_high", "changed", "terms")
     try:
-        moved = weight_stability(cube, missing=query.missing, **options)
-        answer = StabilityAnswer.of(moved, family=family, thresholds=[], notes=[])
+        options = scores.options(query, "weighted", options)
+        answer = plain(weight_stability(cube, missing=query.missing, **options), names, notes=[])
     except StereogaugeError as reason:
-        answer = StabilityAnswer(
-            algorithms=[], first=[], rank_low=[], rank_high=[], changed=None, terms=[], family=family, thresholds=[],
-            notes=[str(reason)],
-        )  # fmt: skip
+        answer = {name: [] for name in names} | {"changed": None, "notes": [str(reason)]}
+    answer |= {"family": family, "thresholds": []}
     members = sum(metric_of(metric).metric.id == family for metric in cube.metrics)
     if members < 2:
-        answer.notes.append(f"Only {members} threshold(s) of {family} are selected; two are needed to compare.")
+        answer["notes"].append(f"Comparing thresholds of {family} needs two of them; {members} in this selection.")
         return answer
     along = threshold_stability(cube, family, missing=query.missing)
-    answer.thresholds = [
-        ThresholdOrder.of(ranking, threshold=threshold, ranks=ranking.rank)
+    answer["thresholds"] = [
+        plain(ranking, ("algorithms",), threshold=threshold, ranks=ranking.rank)
         for threshold, ranking in zip(along.thresholds, along.rankings, strict=True)
     ]
     return answer

@@ -3,125 +3,70 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Any
 
 import numpy as np
-from pydantic import BeforeValidator
 
-from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.tables.score_table import lacking, score_summary
+from stereogauge.scores.scope import ONLY_SURE
+from stereogauge.tables.score_table import ScoreSummary, lacking, score_summary
 from stereogauge.text import json_value
-from stereogauge.web.answer import Answer, Infinity
-from stereogauge.web.scores.reader import ScoreReader
+from stereogauge.web.answer import Plain
+from stereogauge.web.scores.catalogue import column_info
+from stereogauge.web.scores.reader import ScoreReader, aggregation_name
 from stereogauge.web.selection import SelectionQuery, known_column
 
-Row = Annotated[list[float | Infinity | None], BeforeValidator(json_value)]
 MOST_SPREAD = 5
 
 
-class ColumnInfo(Answer):
-    """A column with what its header says.
-
-    `scenes` counts the scenes on which any algorithm has a score in it; `best` lists the rows with the best value.
-    """
-
-    id: str
-    metric: str
-    region: str
-    label: str
-    unit: str
-    direction: str
-    pools: bool
-    counts: str
-    scenes: int
-    best: list[int]
+def rows(values: Values | None, shape: tuple[int, ...]) -> list[Any]:
+    """A matrix as lists, null for NaN and the text "inf" for infinity."""
+    if values is None:
+        return [[None] * shape[1] for _ in range(shape[0])]
+    plain: list[Any] = values.tolist() if np.isfinite(values).all() else json_value(values)
+    return plain
 
 
-class SceneColumn(Answer):
-    """One column scene by scene, shape (algorithms, scenes)."""
-
-    column: str
-    values: list[Row]
-    counts: list[Row]
-    missing: list[Row]
-    spread: list[str]
+def scope_summary(scores: ScoreReader, query: SelectionQuery) -> ScoreSummary:
+    """The scores of a scope over its scenes: as its protocol aggregates them, unless the scope says otherwise."""
+    own = scores.record(query).protocol
+    weights = own.scene_weights if own else None
+    unordered = query.need == ONLY_SURE
+    return score_summary(scores.values(query), scores.aggregation(query), weights, any_density=unordered)
 
 
-class Lacking(Answer):
-    """Algorithms that have no score at all on the same scenes, where others have one."""
+def table_answer(scores: ScoreReader, query: SelectionQuery, column: str | None = None) -> Plain:
+    """Scores (algorithms, columns) over the scenes of a scope; `column` names the one to show scene by scene.
 
-    algorithms: list[str]
-    scenes: list[str]
-
-
-class TableAnswer(Answer):
-    """Scores (algorithms, columns) over the selected scenes.
-
+    `requested` is the number of scenes with those on which no algorithm has a score.
     `values` is null where a scene has none (`gaps` counts those scenes): a gap is never averaged away. `ranks` are
     ranks within a column, `shares` parts of what the worst real algorithms reach; 0 best. `counts` and `missing` add up
     the pixels behind a value, `coverage` is the share of them that have an estimate. `faint` marks values that cover
     too little, or too few pixels, to be ranked: they have no rank and are never best.
     """
-
-    protocol: str
-    protocol_name: str
-    aggregation: str
-    algorithms: list[str]
-    scenes: list[str]
-    columns: list[ColumnInfo]
-    values: list[Row]
-    ranks: list[Row]
-    shares: list[Row]
-    counts: list[Row]
-    missing: list[Row]
-    coverage: list[Row]
-    faint: list[list[bool]]
-    gaps: list[list[int]]
-    lacking: list[Lacking]
-    scene_column: SceneColumn | None
-
-
-def rows(values: Values | None, shape: tuple[int, int]) -> list[Row]:
-    """A matrix as lists, null for NaN and the text "inf" for infinity."""
-    if values is None:
-        return [[None] * shape[1] for _ in range(shape[0])]
-    plain: list[Row] = values.tolist() if np.isfinite(values).all() else json_value(values)
-    return plain
-
-
-def table_answer(scores: ScoreReader, query: SelectionQuery, column: str | None = None) -> TableAnswer:
-    """The table of a selection; `column` names the one to show scene by scene."""
-    record = scores.source.protocol(query.protocol)
-    statistics = query.aggregation == "pooled" or column is not None
-    cube = scores.with_statistics(query) if statistics else scores.values(query)
-    whole = scores.whole(query)
-    weights = record.protocol.scene_weights if record.protocol else None
-    found = score_summary(cube, query.aggregation, weights, any_density=query.need == "sure")
-    shape = (len(cube.algorithms), len(cube.columns))
+    record, whole, found = scores.record(query), scores.whole(query), scope_summary(scores, query)
+    cube, shape = found.cube, found.values.shape
     by_scene = None if column is None else scores.hidden.scene_by_scene(cube)
-    # The lists are ours and large: they are not checked once more against their types.
-    return TableAnswer.model_construct(
-        protocol=record.key,
-        protocol_name=record.name,
-        aggregation=query.aggregation,
-        algorithms=list(cube.algorithms),
-        scenes=list(cube.scenes),
-        columns=[
-            column_info(own, found.ranks[:, place], int(cube.applies[:, place].sum()), cube.depth_unit)
+    return {
+        "protocol": record.key,
+        "protocol_name": record.name,
+        "aggregation": aggregation_name(found.how),
+        "algorithms": cube.algorithms,
+        "scenes": cube.scenes,
+        "requested": cube.requested_scenes,
+        "columns": [
+            column_info(own, cube.depth_unit, int(cube.applies[:, place].sum()))
+            | {"best": np.flatnonzero(found.ranks[:, place] == 1).tolist()}
             for place, own in enumerate(cube.columns)
         ],
-        values=rows(found.values, shape),
-        ranks=rows(found.ranks, shape),
-        shares=rows(found.shares, shape),
-        counts=rows(scene_totals(whole, cube, whole.counts), shape),
-        missing=rows(scene_totals(whole, cube, whole.missing), shape),
-        coverage=rows(found.coverage, shape),
-        faint=found.faint.tolist(),
-        gaps=found.gaps.tolist(),
-        lacking=[Lacking(algorithms=names, scenes=list(scenes)) for scenes, names in lacking(cube).items()],
-        scene_column=None if by_scene is None or column is None else scene_column(by_scene, known_column(cube, column)),
-    )
+        **{name: rows(getattr(found, name), shape) for name in ("values", "ranks", "shares", "coverage")},
+        "counts": rows(scene_totals(whole, cube, whole.counts), shape),
+        "missing": rows(scene_totals(whole, cube, whole.missing), shape),
+        "faint": found.faint.tolist(),
+        "gaps": found.gaps.tolist(),
+        "lacking": [{"algorithms": names, "scenes": scenes} for scenes, names in lacking(cube).items()],
+        "scene_column": None if by_scene is None or column is None else scene_column(by_scene, column),
+    }
 
 
 def scene_totals(whole: ScoreCube, chosen: ScoreCube, statistic: Values | None) -> Values | None:
@@ -139,27 +84,19 @@ def scene_totals(whole: ScoreCube, chosen: ScoreCube, statistic: Values | None) 
     return np.asarray(taken, np.float64)
 
 
-def column_info(column: Column, ranks: Values, scenes: int, depth_unit: str) -> ColumnInfo:
-    """What a column's header shows."""
-    metric = column.declared.metric
-    own = {"id": str(column), "metric": column.metric, "region": column.region, "label": column.label}
-    best = np.flatnonzero(ranks == 1).tolist()
-    return ColumnInfo.of(metric, **own, unit=column.unit(depth_unit), scenes=scenes, best=best)
-
-
-def scene_column(cube: ScoreCube, place: int) -> SceneColumn:
+def scene_column(cube: ScoreCube, column: str) -> Plain:
     """One column scene by scene; `spread` names the scenes with the largest standard deviation of the scores."""
+    place = known_column(cube, column)
     values = cube.values[:, :, place]
-    shape = (values.shape[0], values.shape[1])
     spread = [_deviation(values[:, scene]) for scene in range(values.shape[1])]
     order = sorted(range(len(spread)), key=lambda scene: -spread[scene])
-    return SceneColumn(
-        column=str(cube.columns[place]),
-        values=rows(values, shape),
-        counts=rows(None if cube.counts is None else cube.counts[:, :, place], shape),
-        missing=rows(None if cube.missing is None else cube.missing[:, :, place], shape),
-        spread=[cube.scenes[scene] for scene in order[:MOST_SPREAD] if spread[scene] > 0],
-    )
+    part = {name: getattr(cube, name) for name in ("counts", "missing")}
+    return {
+        "column": str(cube.columns[place]),
+        "values": rows(values, values.shape),
+        **{name: rows(None if own is None else own[:, :, place], values.shape) for name, own in part.items()},
+        "spread": [cube.scenes[scene] for scene in order[:MOST_SPREAD] if spread[scene] > 0],
+    }
 
 
 def _deviation(scores: Values) -> float:

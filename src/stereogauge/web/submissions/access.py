@@ -13,6 +13,7 @@ import sqlalchemy as sql
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.store.engine import Database
+from stereogauge.web.errors import RefusedError
 from stereogauge.web.submissions.schema import tokens
 
 PREFIX = "sg_"
@@ -20,20 +21,18 @@ LONGEST_NAME = 80
 MOST_CLIENTS = 10_000
 
 
-class AccessError(StereogaugeError):
-    """A request without the right token, with the HTTP status and the seconds to wait."""
-
-    def __init__(self, sentence: str, status: int, wait: float = 0.0) -> None:
-        super().__init__(sentence)
-        self.status = status
-        self.wait = wait
-
-
 class Tokens:
-    """Issues, revokes and recognises tokens."""
+    """Issues, revokes and recognises tokens; an address may try only a few wrong ones in a period."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(
+        self, database: Database, allowed: int, seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._database = database
+        self._seconds = seconds
+        self._clock = clock
+        self._allowed = allowed
+        self._failures: dict[str, deque[float]] = {}
+        self._lock = threading.Lock()
 
     def issue(self, submitter: str) -> str:
         """A new token for a submitter, 256 random bits; it cannot be shown again."""
@@ -50,44 +49,36 @@ class Tokens:
         with self._database.writing() as connection:
             return int(connection.execute(tokens.delete().where(tokens.c.submitter == submitter)).rowcount)
 
-    def submitter(self, token: str) -> str | None:
-        """The owner of a token, None for an unknown one; looked up by its hash, so that timing reveals nothing."""
+    def submitter(self, authorization: str, client: str) -> str:
+        """The owner of the token in a request's header; wrong tokens are limited by address, a right one passes.
+
+        It is looked up by its hash, so that timing reveals nothing.
+        """
+        kind, _, token = authorization.partition(" ")
+        if kind.lower() != "bearer" or not token:
+            raise RefusedError("A submission needs a token: Authorization: Bearer TOKEN.", 401)
         with self._database.reading() as connection:
-            found = connection.execute(sql.select(tokens.c.submitter).where(tokens.c.hash == _hash(token))).scalar()
-        return None if found is None else str(found)
+            query = sql.select(tokens.c.submitter).where(tokens.c.hash == _hash(token.strip()))
+            found = connection.execute(query).scalar()
+        if found is not None:
+            return str(found)
+        wait = self._count_failure(client)
+        if wait > 0:
+            raise RefusedError("Too many wrong tokens from this address; wait and try again.", 429, wait)
+        raise RefusedError("This token is not known here.", 401)
+
+    def _count_failure(self, client: str) -> float:
+        """Seconds until this address may try again; 0 where it may now, and this try is counted."""
+        with self._lock:
+            now = self._clock()
+            if client not in self._failures and len(self._failures) >= MOST_CLIENTS:
+                self._failures.pop(next(iter(self._failures)))
+            times = self._failures.setdefault(client, deque(maxlen=self._allowed))
+            if len(times) == self._allowed and times[0] + self._seconds > now:
+                return times[0] + self._seconds - now
+            times.append(now)
+            return 0.0
 
 
 def _hash(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-class FailureLimit:
-    """Limits how many wrong tokens an address may try in a period."""
-
-    def __init__(self, allowed: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self.allowed = allowed
-        self.seconds = seconds
-        self._clock = clock
-        self._failures: dict[str, deque[float]] = {}
-        self._lock = threading.Lock()
-
-    def wait(self, client: str) -> float:
-        """Seconds until this address may try again; 0 when it may now."""
-        with self._lock:
-            recent = self._recent(client)
-            if len(recent) < self.allowed:
-                return 0.0
-            return max(0.0, recent[0] + self.seconds - self._clock())
-
-    def failed(self, client: str) -> None:
-        """Count a wrong token."""
-        with self._lock:
-            if client not in self._failures and len(self._failures) >= MOST_CLIENTS:
-                self._failures.pop(next(iter(self._failures)))
-            self._failures.setdefault(client, deque(maxlen=self.allowed)).append(self._clock())
-
-    def _recent(self, client: str) -> deque[float]:
-        times = self._failures.get(client, deque(maxlen=self.allowed))
-        while times and times[0] <= self._clock() - self.seconds:
-            times.popleft()
-        return times

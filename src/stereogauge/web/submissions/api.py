@@ -4,80 +4,46 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import AsyncIterator
-from contextlib import AbstractContextManager, suppress
-from typing import Annotated, Any, cast
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, cast
 
+import anyio
+import msgspec
+import numpy as np
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
-from stereogauge.web.answer import Answer
-from stereogauge.web.submissions.access import AccessError
-from stereogauge.web.submissions.jobs import Job
-from stereogauge.web.submissions.results import ColumnResult
+from stereogauge.datasets.archives import Limits
+from stereogauge.web.answer import Plain, plain
+from stereogauge.web.dependencies import CurrentSite
+from stereogauge.web.errors import RefusedError
+from stereogauge.web.hiding import most_bits
+from stereogauge.web.scores.tables import scope_summary
+from stereogauge.web.selection import SelectionQuery
+from stereogauge.web.site import Site
+from stereogauge.web.submissions.decoding import check_archive
+from stereogauge.web.submissions.folders import for_owner
+from stereogauge.web.submissions.jobs import Job, Rules
 from stereogauge.web.submissions.submissions import Submissions
-from stereogauge.web.submissions.uploads import UploadRefusedError, receive
 
 EVENT_SECONDS = 0.3
 LONGEST_WATCH = 6 * 3600.0
 LINK = re.compile(r"https?://[^\s\"'<>]+")
+SHOWN = ("id", "name", "description", "link", "state", "progress", "message", "created", "findings")
+"""What its owner sees of a submission, beside its scores."""
+LIMITS = ("per_period", "period_hours", "largest_bytes", "most_entries")
 
 router = APIRouter(tags=["submissions"])
 
 
-class FindingEntry(Answer):
-    """One finding about a submission, as a sentence."""
-
-    severity: str
-    sentence: str
-    scene: str
-
-
-class SubmissionEntry(Answer):
-    """A submission as its owner sees it."""
-
-    id: str
-    name: str
-    description: str
-    link: str
-    state: str
-    progress: float
-    message: str
-    created: float
-    findings: list[FindingEntry]
-
-
-class SubmissionAnswer(SubmissionEntry):
-    """A submission with its results beside the best of the other algorithms."""
-
-    scores: list[ColumnResult]
-
-
-class OwnSubmissions(Answer):
-    """All submissions of one submitter."""
-
-    submitter: str
-    left: int
-    submissions: list[SubmissionEntry]
-
-
-class RulesAnswer(Answer):
-    """The dataset and the limits of submissions."""
-
-    dataset: str
-    scenes: int
-    hidden: int
-    per_period: int
-    period_hours: float
-    largest_bytes: int
-    most_entries: int
-
-
-def current_submissions(request: Request) -> Submissions:
+async def current_submissions(site: CurrentSite) -> Submissions:
     """The submissions of the current site; these routes exist only where it accepts submissions."""
-    return cast(Submissions, request.app.state.site.submissions)
+    return cast(Submissions, site.submissions)
 
 
 CurrentSubmissions = Annotated[Submissions, Depends(current_submissions)]
@@ -91,16 +57,49 @@ def owned_job(request: Request, submissions: CurrentSubmissions, identifier: str
 OwnedJob = Annotated[Job, Depends(owned_job)]
 
 
-def _answer(submissions: Submissions, job: Job) -> SubmissionAnswer:
-    return SubmissionAnswer.of(job, scores=[] if job.open else submissions.results(job))
+def _with_scores(site: Site, job: Job) -> Plain:
+    return plain(job, SHOWN, scores=column_results(site, job) if job.scores else [])
+
+
+def column_results(site: Site, job: Job) -> list[Plain]:
+    """The columns of a submission as the leaderboard shows them, beside the best value of the other algorithms.
+
+    An earlier version under the same name is not one of the others. `of` counts the algorithms with a rank.
+    """
+    scores, submissions = site.scores, cast(Submissions, site.submissions)
+    dataset = submissions.dataset().name
+    private = job.id if job.state == "done" else None
+    scope = SelectionQuery(dataset=dataset, protocol=submissions.protocol(dataset).key, submission=private)
+    names = scores.whole(scope).algorithms
+    name = names[-1] if private else job.name
+    shown = tuple(other for other in names if other == name or other != job.name)
+    found = scope_summary(scores, msgspec.structs.replace(scope, algorithms=shown))
+    own = shown.index(name)
+    results = []
+    for place, column in enumerate(found.cube.columns):
+        rest = np.delete(found.costs[:, place], own)
+        best = None if np.isnan(rest).all() else np.delete(found.values[:, place], own)[np.nanargmin(rest)]
+        rank = found.ranks[own, place]
+        stated = {
+            "column": str(column),
+            "unit": column.unit(found.cube.depth_unit),
+            "value": found.values[own, place],
+            "best": best,
+            "rank": None if np.isnan(rank) else int(rank),
+            "of": int(np.isfinite(found.costs[:, place]).sum()),
+        }
+        results.append(plain(None, (), **stated))
+    return results
 
 
 @router.get("/submissions/rules", summary="What may be submitted")
-def rules(submissions: CurrentSubmissions) -> RulesAnswer:
-    """The dataset and the limits."""
-    dataset, limits = submissions.dataset(), submissions.rules
-    hidden = sum(submissions.hidden(scene.id, dataset.name) for scene in dataset)
-    return RulesAnswer.of(limits, dataset=dataset.name, scenes=len(dataset), hidden=hidden)
+def rules(submissions: CurrentSubmissions) -> Plain:
+    """The dataset and the limits; `most_kilobytes` is what one submission tells at most about hidden truth."""
+    task = submissions.task()
+    hidden = len(task.hidden)
+    kilobytes = round(most_bits(1, len(task.columns), hidden) / 8000, 2)
+    about = {"dataset": task.dataset.name, "scenes": len(task.dataset), "hidden": hidden, "most_kilobytes": kilobytes}
+    return plain(submissions.rules, LIMITS, **about)
 
 
 @router.post("/submissions", status_code=202, summary="Upload a zip of maps as the request's body")
@@ -110,102 +109,103 @@ async def submit(
     name: Annotated[str, Query(min_length=1, max_length=200, description="Name of the algorithm.")],
     description: Annotated[str, Query(max_length=500)] = "",
     link: Annotated[str, Query(max_length=300)] = "",
-) -> SubmissionEntry:
+) -> Plain:
     """Accept an upload; whatever can be refused without reading it is refused first."""
     owner = await run_in_threadpool(submissions.submitter, request)
     if link and not (LINK.fullmatch(link) and link.isprintable()):
-        raise UploadRefusedError(f"A link begins with http:// or https:// and has no spaces or quotes; found {link!r}.")
+        raise RefusedError(f"A link begins with http:// or https:// and has no spaces or quotes; found {link!r}.")
     about = " ".join(description.split())
     if not about.isprintable():
-        raise UploadRefusedError("A description holds printable letters only; found a control character.")
+        raise RefusedError("A description holds printable letters only; found a control character.")
     checked = await run_in_threadpool(submissions.check_name, name, owner)
-    if submissions.uploading.locked():
-        raise UploadRefusedError("Too many uploads at the moment; try again in a minute.", 503)
-    async with submissions.uploading:
-        job = await _received(request, submissions, owner, checked, about, link)
-    return SubmissionEntry.of(job)
-
-
-async def _received(request: Request, submissions: Submissions, owner: str, *about: str) -> Job:
-    """The new submission of an upload that is a plain zip; nothing is kept of any other upload."""
-    accepting = submissions.accepting(owner)
-    identifier, folder = await run_in_threadpool(accepting.__enter__)
-    try:
+    limits = Limits(entries=submissions.rules.most_entries, size=submissions.rules.largest_unpacked)
+    async with submissions.accepting(owner) as (identifier, folder):
         await receive(request, folder / "upload.zip", submissions.rules)
-        await run_in_threadpool(submissions.inspector.check, folder)
-        job = await run_in_threadpool(submissions.enqueue, identifier, owner, *about)
-    except BaseException as problem:
-        # Shielded from a cancellation: what the upload took must be given back in any case.
-        await asyncio.shield(run_in_threadpool(_give_back, accepting, problem))
-        if isinstance(problem, ClientDisconnect):
-            raise UploadRefusedError("The upload was cut off.", 400) from None
-        raise
-    await run_in_threadpool(accepting.__exit__, None, None, None)
-    return job
+        refusal = await run_in_threadpool(check_archive, folder / "upload.zip", limits)
+        if refusal:
+            raise RefusedError(refusal)
+        job = await run_in_threadpool(submissions.enqueue, identifier, owner, checked, about, link)
+    return plain(job, SHOWN)
 
 
-def _give_back(accepting: AbstractContextManager[Any], problem: BaseException) -> None:
-    with suppress(BaseException):
-        accepting.__exit__(type(problem), problem, problem.__traceback__)
+async def receive(request: Request, target: Path, rules: Rules) -> None:
+    """Write the request's body to `target`; stops reading as soon as it is larger or slower than the rules allow."""
+    too_large = RefusedError(f"The upload is larger than {rules.largest_bytes >> 20} MiB.", 413)
+    declared = request.headers.get("content-length", "0")
+    if not declared.isdigit() or int(declared) > rules.largest_bytes:
+        raise too_large
+    clock = asyncio.get_running_loop().time
+    end = clock() + rules.upload_seconds
+    size, wanted = 0, rules.least_rate * rules.stall_seconds
+    try:
+        async with (
+            asyncio.timeout_at(min(end, clock() + rules.stall_seconds)) as limit,
+            await anyio.open_file(target, "xb", opener=for_owner) as file,
+        ):
+            async for part in request.stream():
+                size += len(part)
+                if size > rules.largest_bytes:
+                    raise too_large
+                await file.write(part)
+                if size >= wanted:
+                    limit.reschedule(min(end, clock() + rules.stall_seconds))
+                    wanted = size + rules.least_rate * rules.stall_seconds
+    except ClientDisconnect:
+        raise RefusedError("The upload was cut off.", 400) from None
+    except TimeoutError:
+        slow = f"slower than {rules.least_rate >> 10} KiB/s or took longer than {rules.upload_seconds:g} s"
+        raise RefusedError(f"The upload was {slow}.", 408) from None
+    except OSError as problem:
+        sentence = f"The upload cannot be stored at the moment ({problem.strerror}); try again later."
+        raise RefusedError(sentence, 503) from problem
 
 
 @router.get("/submissions", summary="The submissions of the token's owner")
-def own_submissions(request: Request, submissions: CurrentSubmissions) -> OwnSubmissions:
-    """All submissions of the token's owner."""
+def own_submissions(request: Request, submissions: CurrentSubmissions) -> Plain:
+    """All submissions of the token's owner, and how many more they may make now."""
     owner = submissions.submitter(request)
-    return OwnSubmissions(
-        submitter=owner,
-        left=submissions.attempts.left(owner),
-        submissions=[SubmissionEntry.of(job) for job in submissions.jobs.of(owner)],
-    )
+    own = [plain(submissions.current(job), SHOWN) for job in submissions.jobs.of(owner)]
+    return {"submitter": owner, "left": submissions.jobs.left(owner), "submissions": own}
 
 
 @router.get("/submissions/{identifier}", summary="State and results of a submission")
-def state(submissions: CurrentSubmissions, job: OwnedJob) -> SubmissionAnswer:
+def state(site: CurrentSite, job: OwnedJob) -> Plain:
     """The submission with its results."""
-    return _answer(submissions, job)
+    return _with_scores(site, job)
 
 
 @router.get("/submissions/{identifier}/events", summary="Live progress as server-sent events")
-async def events(request: Request, submissions: CurrentSubmissions, job: OwnedJob) -> StreamingResponse:
+async def events(request: Request, site: CurrentSite, submissions: CurrentSubmissions, job: OwnedJob) -> Response:
     """The submission whenever it changes, until it is finished."""
-    watching = submissions.watching(job.submitter)
-    watching.__enter__()  # here, so that it is refused before the answer begins; `_changes` leaves it
-    changes = _changes(request, submissions, job.id, watching)
+    with ExitStack() as refused:
+        refused.enter_context(submissions.watching(job.submitter))  # refused before the answer begins
+        watched = refused.pop_all()
+    changes = _changes(request, site, job.id, watched)
     return StreamingResponse(changes, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
-async def _changes(
-    request: Request, submissions: Submissions, identifier: str, watching: AbstractContextManager[None]
-) -> AsyncIterator[str]:
-    try:
-        async for event in _events(request, submissions, identifier):
-            yield event
-    finally:
-        watching.__exit__(None, None, None)
-
-
-async def _events(request: Request, submissions: Submissions, identifier: str) -> AsyncIterator[str]:
-    last, waited = None, 0.0
-    while waited < LONGEST_WATCH and not await request.is_disconnected():
-        job = await run_in_threadpool(submissions.jobs.get, identifier)
-        if job is None:
-            return
-        if job != last:
-            now = await run_in_threadpool(_answer, submissions, job)
-            yield f"data: {now.model_dump_json()}\n\n"
-        last = job
-        if not job.open:
-            return
-        await asyncio.sleep(EVENT_SECONDS)
-        waited += EVENT_SECONDS
+async def _changes(request: Request, site: Site, identifier: str, watched: ExitStack) -> AsyncIterator[str]:
+    submissions = cast(Submissions, site.submissions)
+    last, end = None, time.monotonic() + LONGEST_WATCH
+    with watched:
+        while time.monotonic() < end and not await request.is_disconnected():
+            job = await run_in_threadpool(submissions.jobs.get, identifier)
+            if job is None:
+                return
+            if job != last:
+                now = await run_in_threadpool(lambda job: _with_scores(site, submissions.current(job)), job)
+                yield f"data: {msgspec.json.encode(now).decode()}\n\n"
+            last = job
+            if not job.open:
+                return
+            await asyncio.sleep(EVENT_SECONDS)
 
 
 @router.post("/submissions/{identifier}/publish", summary="Show a finished submission to everybody")
-def publish(submissions: CurrentSubmissions, job: OwnedJob) -> SubmissionAnswer:
+def publish(site: CurrentSite, submissions: CurrentSubmissions, job: OwnedJob) -> Plain:
     """The published submission."""
     submissions.publish(job)
-    return _answer(submissions, submissions.jobs.get(job.id) or job)
+    return _with_scores(site, submissions.current(job))
 
 
 @router.delete("/submissions/{identifier}", status_code=204, summary="Withdraw a submission")
@@ -215,17 +215,9 @@ def withdraw(submissions: CurrentSubmissions, job: OwnedJob) -> Response:
     return Response(status_code=204)
 
 
-def register_submission_refusals(app: FastAPI) -> None:
-    """Answer refused uploads and wrong tokens with their status."""
+class HostedSubmissions(Submissions):
+    """Submissions together with the calls of the API that take and show them: what a site is given."""
 
-    def refused(request: Request, problem: Exception) -> JSONResponse:
-        status = problem.status if isinstance(problem, UploadRefusedError | AccessError) else 422
-        headers = {"Connection": "close"} if request.method == "POST" else {}
-        if isinstance(problem, AccessError) and problem.wait > 0:
-            headers["Retry-After"] = str(int(problem.wait) + 1)
-        if status == 401:
-            headers["WWW-Authenticate"] = "Bearer"
-        return JSONResponse({"detail": str(problem)}, status_code=status, headers=headers)
-
-    app.add_exception_handler(UploadRefusedError, refused)
-    app.add_exception_handler(AccessError, refused)
+    def register(self, app: FastAPI, prefix: str) -> None:
+        """Add the calls about submissions to the API."""
+        app.include_router(router, prefix=prefix)

@@ -2,64 +2,86 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import math
+import re
 import shutil
+import tempfile
 import threading
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from stereogauge.errors import StoreError
-from stereogauge.evaluation.processes import CallCancelled, TimeLimitExceeded
-from stereogauge.evaluation.rights import Account
+import msgspec
+import numpy as np
+
+from stereogauge.datasets.validation import NOTE, PROBLEM, Finding
+from stereogauge.errors import StereogaugeError, StoreError
+from stereogauge.evaluation.processes import CallCancelled, OpenedFile, TimeLimitExceeded, WorkerProcess
+from stereogauge.io import pfm
+from stereogauge.io.content import Decoding
+from stereogauge.io.files import content_hash
+from stereogauge.model import Dataset, Scene
+from stereogauge.protocol import Protocol
+from stereogauge.store.sources import source_text
+from stereogauge.text import counted
 from stereogauge.web.errors import printable
-from stereogauge.web.submissions.decoding import HostError, SubmissionError, Upload, decode
-from stereogauge.web.submissions.folders import lent
-from stereogauge.web.submissions.jobs import Job, Jobs
-from stereogauge.web.submissions.rules import Rules
-from stereogauge.web.submissions.uploads import MakeWorker, limited_worker
-from stereogauge.web.submissions.usage import Attempts
-from stereogauge.web.submissions.worker import Decoded, Work, judge
+from stereogauge.web.submissions.decoding import LONGEST_SENTENCE, Listing, list_upload, read_map
+from stereogauge.web.submissions.folders import for_owner
+from stereogauge.web.submissions.jobs import Job, Jobs, Rules
+from stereogauge.web.submissions.judging import HostError, SceneMaps, doubts, scores
 
 IDLE = 5.0
 """Seconds between two looks at an empty queue."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 """Seconds of waiting after the first error and after many in a row."""
+MAPS = "maps"
+"""The folder of a submission's maps as the server wrote them."""
+PRIVATE = "private until you publish it"
+FAULTS_OF_THE_HOST = frozenset(
+    (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE)
+)
 
 log = logging.getLogger(__name__)
 
-MakeWork = Callable[[Job], tuple[Upload, Work]]
+
+@dataclass(frozen=True)
+class Task:
+    """What submissions are evaluated on: the scenes, which of them are hidden, the protocol and its columns."""
+
+    dataset: Dataset
+    hidden: frozenset[str]
+    protocol: Protocol
+    columns: tuple[str, ...]
 
 
 class Evaluations:
-    """Evaluates submissions one after another in worker processes: one decodes, one judges what that wrote.
+    """Evaluates submissions one after another in two processes: one reads the upload, one judges what it read.
 
-    Where they have different users, the one that decodes is used for one submission only, which may have taken it over.
-    An error of the host's - a database that does not answer, a full disk - stops nothing for good: the submission goes
-    back into the queue and the loop tries again after a pause, for as long as it takes. A worker that dies, or fails in
-    a way that nobody foresaw, may be the upload's doing: after three such losses the submission is held for the host.
-    Every report of a worker names its submission and attempt, and none is recorded for any other.
+    The first one is used for one upload only. It answers with names and pixels; the server writes these to files of
+    its own after that process and all that it started have ended. The second one answers with numbers; the server adds
+    what they belong to. An error of the host's - a database that does not answer, a full disk - stops nothing for good:
+    the submission goes back into the queue and the loop tries again after a pause. A process that dies, or fails in a
+    way that nobody foresaw, may be the upload's doing: after three such losses the submission is held for the host.
     """
 
     def __init__(
         self,
         jobs: Jobs,
-        attempts: Attempts,
         folder: Path,
         rules: Rules,
-        make_work: MakeWork,
-        make_worker: MakeWorker = limited_worker,
-        account: Account | None = None,
+        task: Callable[[], Task],
+        make_worker: Callable[..., Any] = WorkerProcess,
     ) -> None:
         self._jobs = jobs
-        self._attempts = attempts
         self._folder = folder
         self._rules = rules
-        self._make_work = make_work
-        self._account = account
-        self._decoder = make_worker(rules.memory_bytes, account)
-        self._judge = self._decoder if account is None else make_worker(rules.memory_bytes, None)
+        self._task = task
+        self._decoder = make_worker(rules.memory_bytes, untrusted=True)
+        self._judge = make_worker(rules.memory_bytes)
         self._wake = threading.Event()
         self._stopping = threading.Event()
         self._withdrawn: set[str] = set()
@@ -102,10 +124,10 @@ class Evaluations:
         while not self._stopping.is_set():
             try:
                 busy = self.step()
-            except Exception as problem:  # whatever it is, the queue must go on
-                self.trouble = _public_sentence(problem)
-                foreseen = isinstance(problem, StoreError | HostError)
-                log.error("Submissions wait: %s", printable(problem), exc_info=not foreseen)
+            except Exception as trouble:  # whatever it is, the queue must go on
+                self.trouble = _public_sentence(trouble)
+                foreseen = isinstance(trouble, StoreError | HostError)
+                log.error("Submissions wait: %s", printable(trouble), exc_info=not foreseen)
                 self._stopping.wait(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
                 continue
@@ -121,96 +143,222 @@ class Evaluations:
         free = shutil.disk_usage(self._folder).free
         if free < self._rules.least_free:
             raise HostError(f"The disk of the submissions has only {free >> 20} MiB left.")
+        self._withdrawn.clear()  # they exist no more, and cannot begin
         self._jobs.resume()  # what is marked as being worked on now was left by an error
         job = self._jobs.next()
         if job is None:
             return False
-        upload, work = self._make_work(job)
+        task = self._task()
         attempt = self._jobs.begin(job)
         if attempt is not None:
-            self._run(job, attempt, upload, work)
+            end = time.monotonic() + self._rules.seconds
+            self._run(_Attempt(job, self._folder / job.id, attempt, end), task)
         return True
 
-    def _run(self, job: Job, attempt: int, upload: Upload, work: Work) -> None:
-        def cancelled() -> bool:
-            return self._stopping.is_set() or job.id in self._withdrawn
-
-        def report(identifier: str, number: int, kind: str, value: Any) -> None:
-            if (identifier, number) != (job.id, attempt):
-                raise HostError("A worker reported about another submission than the one that it was given.")
-            self._record(identifier, number, kind, value)
-
+    def _run(self, own: _Attempt, task: Task) -> None:
         try:
-            options = {"seconds": self._rules.seconds, "report": report, "cancelled": cancelled}
-            decoded = self._decoded(job, upload, options)
-            if decoded.ok:
-                self._judge.call(judge, str(self._folder / job.id), work, decoded, **options)
-            else:
-                self._record(job.id, attempt, "invalid", [finding.model_dump() for finding in decoded.findings])
+            with tempfile.TemporaryFile(dir=self._folder) as spool:
+                self._evaluate(own, task, spool)
         except CallCancelled:
-            if self._jobs.get(job.id) is None:
-                shutil.rmtree(self._folder / job.id, ignore_errors=True)
-        except SubmissionError as problem:
-            self._record(job.id, attempt, "failed", str(problem))
+            if self._jobs.get(own.job.id) is None:
+                shutil.rmtree(own.folder, ignore_errors=True)
+        except MemoryError:
+            self._end(own, "failed", "The submission needed more memory than one may use.")
         except TimeLimitExceeded:
-            sentence = f"The evaluation took longer than {self._rules.seconds:g} s and was stopped."
-            self._record(job.id, attempt, "failed", sentence)
+            self._end(own, "failed", f"The evaluation took longer than {self._rules.seconds:g} s and was stopped.")
         except (StoreError, HostError):
             raise
-        except Exception as problem:
-            self._lose(job, attempt, problem)
+        except Exception as trouble:
+            _raise_host_error(trouble)
+            held = self._jobs.lose(own.job, own.number)
+            fate = "is held for the host to look at" if held else "is tried again"
+            cause = printable(f"{type(trouble).__name__}: {trouble}")
+            log.error("Submission %s %s after attempt %d: %s", own.job.id, fate, own.number, cause)
         finally:
-            self._withdrawn.discard(job.id)
+            self._decoder.end()
 
-    def _decoded(self, job: Job, upload: Upload, options: dict[str, Any]) -> Decoded:
-        folder = self._folder / job.id
-        try:
-            with lent(folder, self._account):
-                return Decoded.model_validate(self._decoder.call(decode, upload, within=folder, **options))
-        finally:
-            if self._account is not None:
-                self._decoder.end()
+    def _evaluate(self, own: _Attempt, task: Task, spool: IO[bytes]) -> None:
+        listing, findings = self._read(own, task, spool)
+        self._decoder.end()
+        if self._is_invalid(own, findings):
+            return
+        findings += _write(own.folder / MAPS, listing, task, spool)
+        work = [_scene_maps(own, scene, listing, task) for scene in task.dataset]
+        for maps in work:
+            findings += self._call(own, self._judge, doubts, maps)
+        if self._is_invalid(own, findings):
+            return
+        rows: list[dict[str, Any]] = []
+        for done, maps in enumerate(work):
+            progress = {"progress": done / len(work), "message": f"{done} of {len(work)} scenes"}
+            self._change(own, state="evaluating", findings=grouped(findings), **progress)
+            found = self._call(own, self._judge, scores, maps, task.protocol, task.columns)
+            rows += _rows(found, own.job.name, maps.scene, task)
+        records = [_record(own.job.name, maps, task.dataset.name) for maps in work]
+        self._change(own, state="done", progress=1.0, message=PRIVATE, scores=rows, maps=records)
+        (own.folder / "upload.zip").unlink(missing_ok=True)
 
-    def _lose(self, job: Job, attempt: int, problem: Exception) -> None:
-        held = self._jobs.lose(job.id, attempt)
-        if held:
-            self._attempts.release(job.id)
-        fate = "is held for the host to look at" if held else "is tried again"
-        cause = printable(f"{type(problem).__name__}: {problem}")
-        log.error("Submission %s %s after attempt %d: %s", job.id, fate, attempt, cause)
+    def _read(self, own: _Attempt, task: Task, spool: IO[bytes]) -> tuple[Listing, list[Finding]]:
+        """What the upload holds and what is wrong with it; the pixels of all maps go to `spool`, one after another."""
+        upload = OpenedFile(str(own.folder / "upload.zip"))
+        shapes = {scene.id: _shape(scene) for scene in task.dataset}
+        said = self._call(own, self._decoder, list_upload, upload, task.dataset.name, shapes)
+        listing = msgspec.convert(said, Listing)
+        findings = list(listing.findings)
+        wanted = [one for scene in shapes for one in listing.of(scene)]
+        size = sum(4 * math.prod(shapes[one.scene]) for one in wanted)
+        if size > self._rules.largest_unpacked:  # a PNG of one value is a thousand times smaller than its map
+            most = f"{self._rules.largest_unpacked >> 20} MiB"
+            return listing, [*findings, Finding("", f"The maps take {size >> 20} MiB; at most {most} are taken.")]
+        for place, one in enumerate(wanted):
+            height, width = shapes[one.scene]
+            self._change(own, state="validating", progress=place / len(wanted), message="checking the maps")
+            about = (one.file, one.kind, (height, width), one.negated)
+            pixels = self._call(own, self._decoder, read_map, *about)
+            if isinstance(pixels, bytes) and len(pixels) == 4 * height * width:
+                spool.write(pixels)
+            else:
+                findings.append(Finding("", str(pixels)[:LONGEST_SENTENCE], scene=one.scene))
+        return listing, findings
 
-    def _record(self, identifier: str, attempt: int, kind: str, value: Any) -> None:
-        """Record what happened in an attempt; files are removed only after that is stored."""
-        if kind == "state":
-            state, progress, message = value
-            stored = self._jobs.change(identifier, attempt=attempt, state=state, progress=progress, message=message)
-        elif kind == "findings":
-            stored = self._jobs.change(identifier, attempt=attempt, findings=value)
-        elif kind == "result":
-            rows = [{**row, "value": None if math.isnan(row["value"]) else row["value"]} for row in value["scores"]]
-            done = {"state": "done", "progress": 1.0, "message": "private until you publish it"}
-            stored = self._jobs.change(identifier, attempt=attempt, scores=rows, maps=value["maps"], **done)
-            if stored:
-                (self._folder / identifier / "upload.zip").unlink(missing_ok=True)
-        else:
-            problems = sum(finding["severity"] == "problem" for finding in value) if kind == "invalid" else 0
-            said = {"message": value} if kind == "failed" else {"findings": value}
-            if kind == "invalid":
-                cost = (
-                    "it does not count" if self._attempts.forgive(identifier) else "too many were invalid, so it counts"
-                )
-                said["message"] = f"{problems} problem(s) found; nothing was computed, and {cost} as a submission"
-            stored = self._jobs.change(identifier, attempt=attempt, state=kind, progress=1.0, **said)
-            if stored:
-                shutil.rmtree(self._folder / identifier, ignore_errors=True)
-        if not stored:
+    def _call(self, own: _Attempt, worker: Any, function: Callable[..., Any], *arguments: Any) -> Any:
+        def cancelled() -> bool:
+            return self._stopping.is_set() or own.job.id in self._withdrawn
+
+        return worker.call(function, *arguments, seconds=own.end - time.monotonic(), cancelled=cancelled)
+
+    def _change(self, own: _Attempt, **values: Any) -> None:
+        if not self._jobs.change(own.job.id, attempt=own.number, **values):
             raise CallCancelled("the submission was withdrawn")
 
+    def _is_invalid(self, own: _Attempt, findings: list[Finding]) -> bool:
+        """Whether there is a problem; a submission that has one ends here."""
+        found = grouped(findings)
+        problems = [finding for finding in found if finding["severity"] == PROBLEM]
+        if problems:
+            free = self._jobs.forgives(own.job.submitter)
+            cost = "it does not count" if free else "too many were invalid, so it counts"
+            sentence = f"{counted(len(problems), 'problem')} found; nothing was computed, and {cost} as a submission"
+            self._end(own, "invalid", sentence, findings=found)
+        return bool(problems)
 
-def _public_sentence(problem: Exception) -> str:
+    def _end(self, own: _Attempt, state: str, message: str, **values: Any) -> None:
+        """Record that a submission has no result; its files are removed after that is stored."""
+        end = {"state": state, "progress": 1.0, "message": message}
+        if self._jobs.change(own.job.id, attempt=own.number, **end, **values):
+            shutil.rmtree(own.folder, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """One start of the evaluation of a submission; `end` is when its time is used up."""
+
+    job: Job
+    folder: Path
+    number: int
+    end: float
+
+
+def grouped(findings: list[Finding]) -> list[dict[str, Any]]:
+    """One finding per mistake, as plain values: `scenes` are those that have it, and `scene` is the first of them.
+
+    Sentences that differ only in the name of a scene's file are one mistake, and so are doubts of one kind.
+    """
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for one in findings:
+        groups.setdefault((one.severity, one.kind or _without_scene(one)), []).append(one)
+    return [_joined(group) for group in groups.values()]
+
+
+def _without_scene(one: Finding) -> str:
+    """The sentence with SCENE for the scene in names of files and folders; KITTI's frames may be without `_10`."""
+    own = re.escape(one.scene.removesuffix("_10"))
+    return re.sub(rf"\b{own}(_10)?(?=[./])", "SCENE", one.sentence, flags=re.I) if own else one.sentence
+
+
+def _joined(group: list[Finding]) -> dict[str, Any]:
+    first, scenes = group[0], list(dict.fromkeys(one.scene for one in group if one.scene))
+    sentence = first.sentence if len(scenes) < 2 else _without_scene(first)
+    if len({_without_scene(one) for one in group}) > 1:
+        sentence += f" (This is about {first.scene}; the other scenes are alike.)"
+    return {"severity": first.severity, "sentence": sentence, "scene": first.scene, "scenes": scenes}
+
+
+def _shape(scene: Scene) -> tuple[int, int]:
+    try:
+        return scene.shape
+    except StereogaugeError as trouble:
+        raise HostError(f"The scene {scene.id} cannot be read: {trouble}") from trouble
+    finally:
+        scene.release()
+
+
+def _write(folder: Path, listing: Listing, task: Task, spool: IO[bytes]) -> list[Finding]:
+    """Write the maps as PFM into a new folder; estimates of hidden scenes are clipped to what can be a disparity.
+
+    A value far outside would make the score of one pixel stand out from all others, and tell its true disparity.
+    """
+    for place in (folder.parent, folder):
+        if place.is_symlink():
+            place.unlink()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.parent.mkdir(exist_ok=True, mode=0o700)
+    spool.seek(0)
+    findings = []
+    for scene in task.dataset:
+        height, width = _shape(scene)
+        for one in listing.of(scene.id):
+            values = np.frombuffer(spool.read(4 * height * width), "<f4").reshape(height, width)
+            if scene.id in task.hidden and one.kind != "confidence":
+                most = float(scene.calibration.ndisp or width)
+                count = int(((values < 0) | (values > most)).sum())
+                values = np.clip(values, 0, most)
+                if count:
+                    said = f"{count} values outside of 0 … {most:g} px are clipped: the ground truth is hidden."
+                    findings.append(Finding("clipped", said, NOTE, scene=scene.id))
+            for parent in reversed(one.path.parents):
+                (folder / parent).mkdir(exist_ok=True, mode=0o700)
+            with open(folder / one.path, "xb", opener=for_owner) as file:
+                file.write(pfm.encode(values, Decoding(), one.file))
+    return findings
+
+
+def _scene_maps(own: _Attempt, scene: Scene, listing: Listing, task: Task) -> SceneMaps:
+    first = min((one.measure for one in listing.maps if one.kind == "confidence"), default="")
+    evaluated = [one for one in listing.of(scene.id) if one.kind != "confidence" or one.measure == first]
+    paths = {str(one.kind): own.folder / MAPS / one.path for one in evaluated}
+    about = (listing.kind, listing.directed, listing.seconds.get(scene.id))
+    return SceneMaps(own.job.name, scene, scene.id in task.hidden, paths, *about)
+
+
+def _rows(found: list[dict[str, Any]], name: str, scene: Scene, task: Task) -> list[dict[str, Any]]:
+    """The scores of a scene with what they belong to; one that was not asked for is refused."""
+    asked = set(task.columns)
+    own = {"dataset": task.dataset.name, "scene": scene.id, "algorithm": name, "protocol": task.protocol.scoring_hash}
+    for row in found:
+        if f"{row['metric']}:{row['region']}" not in asked:
+            raise HostError(f"The evaluation answered with the column {row['metric']}:{row['region']}.")
+    return [{**row, **own, "value": None if math.isnan(row["value"]) else row["value"]} for row in found]
+
+
+def _record(name: str, maps: SceneMaps, dataset: str) -> dict[str, str]:
+    left, right = maps.paths["map"], maps.paths.get("right")
+    about = {"dataset": dataset, "scene": maps.scene.id, "algorithm": name}
+    return {**about, "content": content_hash(left), "source": source_text(left), "right_source": source_text(right)}
+
+
+def _raise_host_error(trouble: BaseException | None) -> None:
+    """Raise a `HostError` where a problem began with an error of the host's system."""
+    while trouble is not None:
+        if isinstance(trouble, OSError) and trouble.errno in FAULTS_OF_THE_HOST:
+            raise HostError(f"The host's disk or system fails: {trouble.strerror}.") from None
+        trouble = trouble.__cause__
+
+
+def _public_sentence(trouble: Exception) -> str:
     """Why submissions wait, for everybody to read: the log says more."""
-    if isinstance(problem, StoreError):
+    if isinstance(trouble, StoreError):
         return "A database does not answer."
-    if isinstance(problem, HostError):
+    if isinstance(trouble, HostError):
         return "The disk is full, or a file of the benchmark cannot be read."
-    return f"An unexpected error ({type(problem).__name__})."
+    return f"An unexpected error ({type(trouble).__name__})."

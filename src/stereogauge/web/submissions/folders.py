@@ -5,47 +5,25 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.evaluation.rights import Account
-from stereogauge.web.submissions.decoding import LEFTOVERS
-from stereogauge.web.submissions.jobs import ENDED, OPEN
+from stereogauge.web.submissions.jobs import OPEN
 
 IDENTIFIER = re.compile(r"[0-9a-f]{24}")
 
 
-def make(folder: Path) -> Path:
-    """An empty folder that only the server's user may look into."""
-    folder.mkdir(mode=0o700)
-    return folder
+def for_owner(path: str | Path, flags: int) -> int:
+    """Open a file that only the server's user may read, and never through a link; an opener for `open`."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
 
 
 def private_file(path: Path) -> Path:
     """The path of a file that only the server's user may read, made where it does not exist."""
-    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    os.close(for_owner(path, os.O_CREAT | os.O_RDWR))
     return path
-
-
-@contextmanager
-def lent(folder: Path, account: Account | None) -> Iterator[None]:
-    """Let another user write to the folder of one upload, and read the upload, for as long as the block lasts."""
-    if account is None:
-        yield
-        return
-    owner = (folder.stat().st_uid, folder.stat().st_gid)
-    places = (folder / "upload.zip", folder)
-    try:
-        for place in places:
-            os.chown(place, account.user, account.group, follow_symlinks=False)
-        yield
-    finally:
-        for place in reversed(places):
-            with suppress(FileNotFoundError):  # withdrawn meanwhile
-                os.chown(place, *owner, follow_symlinks=False)
 
 
 def used(folders: Iterable[Path]) -> int:
@@ -79,15 +57,12 @@ def only_server(folder: Path) -> IO[bytes] | None:
 
 
 def clean(folder: Path, states: Mapping[str, str]) -> None:
-    """Remove what a stop in the middle left behind: folders of no submission, and files that are no longer needed."""
+    """Remove what a stop in the middle left behind: folders of no submission, and uploads that are no longer needed."""
     for path in folder.iterdir():
         if not path.is_dir() or not IDENTIFIER.fullmatch(path.name):
             continue
         state = states.get(path.name)
-        if state is None or state in ENDED:
+        if state in (None, "invalid", "failed"):
             shutil.rmtree(path, ignore_errors=True)
-            continue
-        for name in LEFTOVERS:
-            shutil.rmtree(path / name, ignore_errors=True)
-        if state not in (*OPEN, "held"):
+        elif state not in (*OPEN, "held"):
             (path / "upload.zip").unlink(missing_ok=True)

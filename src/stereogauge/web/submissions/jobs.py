@@ -1,32 +1,74 @@
-"""The queue of submissions, in SQL: what was accepted is worked on even when the server was stopped in between."""
+"""The queue of submissions, in SQL, and its limits: what was accepted is worked on even when the server was stopped.
+
+    uploading → queued → validating → evaluating → done
+                  ↑           ↓            ↓
+                  └──── held, or invalid, failed
+
+A done submission is published where the store shows it; that is no state of its own, so that both cannot disagree.
+"""
 
 from __future__ import annotations
 
-import json
 import secrets
 import time
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import sqlalchemy as sql
+from sqlalchemy.engine import Connection
 
 from stereogauge.store.engine import Database
-from stereogauge.web.submissions.schema import jobs, turns
+from stereogauge.web.errors import RefusedError
+from stereogauge.web.submissions.schema import jobs
 
-State = Literal[
-    "queued", "validating", "evaluating", "held", "invalid", "failed", "done", "publishing", "published"
-]  # fmt: skip
+State = Literal["uploading", "queued", "validating", "evaluating", "held", "invalid", "failed", "done", "published"]
 WORKING: tuple[State, ...] = ("validating", "evaluating")
-LISTS = ("findings", "scores", "maps")
-"""What is kept as JSON."""
 OPEN: tuple[State, ...] = ("queued", *WORKING)
-ENDED: tuple[State, ...] = ("invalid", "failed")
-"""States of which no file is kept."""
-WAITING = "waiting for its turn"
+LISTS = ("findings", "scores", "maps")
+QUEUED: dict[str, Any] = {"state": "queued", "progress": 0.0, "message": "waiting for its turn"}
+HELD: dict[str, Any] = {
+    "state": "held",
+    "progress": 0.0,
+    "message": "could not be evaluated so far; the host was informed, and it costs no attempt while it is held",
+}
 MOST_LOSSES = 3
 """Starts that may end without a result before a submission is held for the host."""
-HELD = "could not be evaluated so far; the host was told, and it costs no attempt"
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Limits: sizes in bytes, times in seconds unless the name says hours; `hidden` are patterns of hidden scenes.
+
+    Within each `stall_seconds` of an upload at least `least_rate` bytes per second must arrive. `quota` is the disk
+    space of all that one submitter has here, `total_quota` that of everybody; nothing is taken while fewer than
+    `least_free` bytes of the disk are free. Of the uploads that are found invalid, `free_invalid` per period do not
+    count as submissions. `watched_at_once` are the streams of progress that one submitter may hold open.
+    """
+
+    per_period: int = 10
+    period_hours: float = 24.0
+    largest_bytes: int = 512 << 20
+    largest_unpacked: int = 4 << 30
+    most_entries: int = 2000
+    seconds: float = 3600.0
+    upload_seconds: float = 900.0
+    stall_seconds: float = 10.0
+    least_rate: int = 64 << 10
+    memory_bytes: int = 16 << 30
+    most_waiting: int = 100
+    most_held: int = 3
+    uploads_at_once: int = 32
+    watched_at_once: int = 4
+    quota: int = 16 << 30
+    total_quota: int = 256 << 30
+    least_free: int = 1 << 30
+    failures_allowed: int = 10
+    failure_seconds: float = 300.0
+    database_seconds: float = 30.0
+    hidden: tuple[str, ...] = ()
+    free_invalid: int = 20
 
 
 @dataclass(frozen=True)
@@ -47,8 +89,10 @@ class Job:
     scores: list[dict[str, Any]]
     maps: list[dict[str, Any]]
     created: float
+    began: float
     attempt: int
     losses: int
+    withdrawn: int
 
     @property
     def open(self) -> bool:
@@ -62,109 +106,145 @@ def new_identifier() -> str:
 
 
 class Jobs:
-    """The table of submissions."""
+    """The table of submissions: one row each, which stays while it counts among those of its submitter."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, rules: Rules) -> None:
         self._database = database
+        self._rules = rules
 
-    def add(self, identifier: str, submitter: str, name: str, description: str, link: str) -> Job:
-        """A new submission at the end of the queue."""
-        row = {
-            "id": identifier,
-            "submitter": submitter,
-            "name": name,
-            "description": description,
-            "link": link,
-            "state": "queued",
-            "message": WAITING,
-            "created": time.time(),
-        }
-        with self._database.writing() as connection:
-            connection.execute(jobs.insert().values(**row))
-        return self._read(sql.select(jobs).where(jobs.c.id == identifier))[0]
+    # reading
 
-    def _read(self, query: sql.Select[Any]) -> list[Job]:
+    def _read(self, *wanted: Any) -> list[Job]:
+        known = (jobs.c.withdrawn == 0, jobs.c.state != "uploading")
+        query = sql.select(jobs).where(*known, *wanted).order_by(jobs.c.created.desc())
         with self._database.reading() as connection:
             rows = connection.execute(query).mappings().all()
-        return [Job(**{**row, **{name: json.loads(row[name]) for name in LISTS}}) for row in rows]
+        return [Job(**row) for row in rows]
 
     def get(self, identifier: str) -> Job | None:
         """The submission with this id."""
-        return next(iter(self._read(sql.select(jobs).where(jobs.c.id == identifier))), None)
+        return next(iter(self._read(jobs.c.id == identifier)), None)
 
     def of(self, submitter: str) -> list[Job]:
         """Everything that one submitter has here, the newest first."""
-        return self._read(sql.select(jobs).where(jobs.c.submitter == submitter).order_by(jobs.c.created.desc()))
+        return self._read(jobs.c.submitter == submitter)
 
-    def states(self) -> dict[str, str]:
-        """The state of every submission by its id."""
+    def owners(self) -> dict[str, tuple[str, str]]:
+        """The submitter and the state of every submission by its id."""
+        query = sql.select(jobs.c.id, jobs.c.submitter, jobs.c.state).where(jobs.c.withdrawn == 0)
         with self._database.reading() as connection:
-            return {row.id: row.state for row in connection.execute(sql.select(jobs.c.id, jobs.c.state))}
-
-    def change(self, identifier: str, *, attempt: int | None = None, **values: Any) -> bool:
-        """Change parts of a submission; lists are kept as JSON. False, and no change, where there is none any more.
-
-        With `attempt`, what that start of the evaluation reports; it counts only while no later one has begun.
-        """
-        plain = {key: json.dumps(value) if isinstance(value, list) else value for key, value in values.items()}
-        wanted = [jobs.c.id == identifier]
-        if attempt is not None:
-            wanted += [jobs.c.attempt == attempt, jobs.c.state.in_(WORKING)]
-        with self._database.writing() as connection:
-            return bool(connection.execute(jobs.update().where(*wanted).values(**plain)).rowcount)
-
-    def remove(self, identifier: str) -> None:
-        """Forget a submission."""
-        with self._database.writing() as connection:
-            connection.execute(jobs.delete().where(jobs.c.id == identifier))
-
-    def next(self) -> Job | None:
-        """The submission whose submitter has waited longest for a turn, of those the one that came first."""
-        queued = sql.select(jobs.c.id, jobs.c.submitter, jobs.c.created).where(jobs.c.state == "queued")
-        with self._database.reading() as connection:
-            rows = connection.execute(queued).all()
-            last = {row.submitter: row.at for row in connection.execute(sql.select(turns.c.submitter, turns.c.at))}
-        if not rows:
-            return None
-        return self.get(min(rows, key=lambda row: (last.get(row.submitter, 0.0), row.created)).id)
-
-    def begin(self, job: Job) -> int | None:
-        """Take a submission out of the queue; returns the number of this attempt, None where it was withdrawn."""
-        with self._database.writing() as connection:
-            taken = connection.execute(
-                jobs.update()
-                .where(jobs.c.id == job.id, jobs.c.state == "queued", jobs.c.attempt == job.attempt)
-                .values(state="validating", attempt=job.attempt + 1, progress=0.0, message="unpacking")
-            )
-            if not taken.rowcount:
-                return None
-            connection.execute(turns.delete().where(turns.c.submitter == job.submitter))
-            connection.execute(turns.insert().values(submitter=job.submitter, at=time.time()))
-            return job.attempt + 1
-
-    def lose(self, identifier: str, attempt: int) -> bool:
-        """Queue a submission again after a start without a result; held after the third. Returns whether it is held."""
-        mine = (jobs.c.id == identifier, jobs.c.attempt == attempt, jobs.c.state.in_(WORKING))
-        with self._database.writing() as connection:
-            losses = connection.execute(sql.select(jobs.c.losses).where(*mine)).scalar()
-            if losses is None:
-                return False
-            held: bool = losses + 1 >= MOST_LOSSES
-            values = {"state": "held", "message": HELD} if held else {"state": "queued", "message": WAITING}
-            connection.execute(jobs.update().where(*mine).values(losses=losses + 1, progress=0.0, **values))
-            return held
+            return {row.id: (row.submitter, row.state) for row in connection.execute(query)}
 
     def waiting(self) -> int:
         """How many are queued or being worked on."""
-        query = sql.select(sql.func.count()).select_from(jobs).where(jobs.c.state.in_(OPEN))
+        query = sql.select(sql.func.count()).where(jobs.c.state.in_(OPEN), jobs.c.withdrawn == 0)
         with self._database.reading() as connection:
             return int(connection.execute(query).scalar_one())
 
-    def resume(self, states: Iterable[State] = WORKING) -> int:
-        """Put what was being worked on when the server stopped back into the queue; returns how many that were."""
-        again = {"state": "queued", "progress": 0.0, "message": WAITING}
-        if "held" in states:
-            again["losses"] = 0
+    # from an upload to a result
+
+    def reserve(self, submitter: str, identifier: str) -> None:
+        """Begin an upload if the submitter has one left and no other under way, all in one transaction."""
+        cut_off = jobs.c.created < time.time() - 2 * self._rules.upload_seconds
+        forgotten = sql.and_(jobs.c.withdrawn == 1, jobs.c.created < self._since())
         with self._database.writing() as connection:
-            found = connection.execute(jobs.update().where(jobs.c.state.in_(tuple(states))).values(**again))
-            return int(found.rowcount)
+            connection.execute(jobs.delete().where(sql.or_(forgotten, (jobs.c.state == "uploading") & cut_off)))
+            made = self._made(connection, submitter)
+            if made["uploading"]:
+                raise RefusedError("Another upload with this token is under way; send one after the other.", 429)
+            if not self._left(made):
+                hours, count = f"{self._rules.period_hours:g}", self._rules.per_period
+                raise RefusedError(f"{count} submissions were made in the last {hours} hours.", 429)
+            row = {"id": identifier, "submitter": submitter, "state": "uploading", "created": time.time()}
+            connection.execute(jobs.insert().values(**row))
+
+    def release(self, identifier: str) -> None:
+        """Forget an upload that was refused: it costs nothing."""
+        with self._database.writing() as connection:
+            connection.execute(jobs.delete().where(jobs.c.id == identifier))
+
+    def add(self, identifier: str, name: str, description: str, link: str) -> None:
+        """Put an upload at the end of the queue."""
+        self.change(identifier, name=name, description=description, link=link, created=time.time(), **QUEUED)
+
+    def next(self) -> Job | None:
+        """The submission whose submitter has waited longest for a turn, of those the one that came first."""
+        turns = sql.select(jobs.c.submitter, sql.func.max(jobs.c.began).label("last")).group_by(jobs.c.submitter)
+        last = turns.subquery()
+        query = (
+            sql.select(jobs.c.id)
+            .join(last, last.c.submitter == jobs.c.submitter)
+            .where(jobs.c.state == "queued", jobs.c.withdrawn == 0)
+            .order_by(last.c.last, jobs.c.created)
+            .limit(1)
+        )
+        with self._database.reading() as connection:
+            found = connection.execute(query).scalar()
+        return None if found is None else self.get(found)
+
+    def begin(self, job: Job) -> int | None:
+        """Take a submission out of the queue; returns the number of this attempt, None where it was withdrawn."""
+        started = {"state": "validating", "attempt": job.attempt + 1, "message": "reading the zip"}
+        wanted = (jobs.c.id == job.id, jobs.c.state == "queued", jobs.c.attempt == job.attempt)
+        return job.attempt + 1 if self._changed(wanted, {**started, "began": time.time()}) else None
+
+    def change(self, identifier: str, *, attempt: int | None = None, **values: Any) -> bool:
+        """Change parts of a submission. False, and no change, where there is none any more.
+
+        With `attempt`, what that start of the evaluation reports; it counts only while no later one has begun.
+        """
+        mine = () if attempt is None else (jobs.c.attempt == attempt, jobs.c.state.in_(WORKING))
+        return self._changed((jobs.c.id == identifier, *mine), values)
+
+    def _changed(self, wanted: Iterable[Any], values: dict[str, Any]) -> bool:
+        with self._database.writing() as connection:
+            changed = jobs.update().where(jobs.c.withdrawn == 0, *wanted).values(**values)
+            return bool(connection.execute(changed).rowcount)
+
+    def lose(self, job: Job, attempt: int) -> bool:
+        """Queue a submission again after a start without a result; held after the third. Returns whether it is held."""
+        held = job.losses + 1 >= MOST_LOSSES
+        after = HELD if held else QUEUED
+        return self.change(job.id, attempt=attempt, losses=job.losses + 1, **after) and held
+
+    def resume(self) -> None:
+        """Put back into the queue what is marked as being worked on: an error or a stop of the server left it so."""
+        self._changed([jobs.c.state.in_(WORKING)], QUEUED)
+
+    def restart(self) -> None:
+        """Begin after a start of the server: what was held is tried again, and no upload is under way."""
+        self._changed([jobs.c.state.in_((*WORKING, "held"))], {**QUEUED, "losses": 0})
+        with self._database.writing() as connection:
+            connection.execute(jobs.delete().where(jobs.c.state == "uploading"))
+
+    def remove(self, *identifiers: str) -> None:
+        """Withdraw submissions; nothing is kept of them but that they were made."""
+        nothing = {"name": "", "description": "", "link": "", "message": "", **{name: [] for name in LISTS}}
+        self._changed([jobs.c.id.in_(identifiers)], {**nothing, "withdrawn": 1})
+
+    # what a submitter may still do
+
+    def left(self, submitter: str) -> int:
+        """The number of submissions that the submitter may still make now."""
+        with self._database.reading() as connection:
+            return self._left(self._made(connection, submitter))
+
+    def forgives(self, submitter: str) -> bool:
+        """Whether one more invalid submission is free.
+
+        Only some of them are free in a period: each costs time, and its findings tell a little about hidden truth.
+        """
+        with self._database.reading() as connection:
+            return self._made(connection, submitter)["invalid"] < self._rules.free_invalid
+
+    def _since(self) -> float:
+        return time.time() - 3600.0 * self._rules.period_hours
+
+    def _made(self, connection: Connection, submitter: str) -> Counter[str]:
+        """The submissions of the period by their state, withdrawn ones included."""
+        mine = (jobs.c.submitter == submitter, jobs.c.created > self._since())
+        return Counter(connection.execute(sql.select(jobs.c.state).where(*mine)).scalars())
+
+    def _left(self, made: Counter[str]) -> int:
+        free = made["held"] + min(made["invalid"], self._rules.free_invalid)
+        return max(0, self._rules.per_period - made.total() + free)

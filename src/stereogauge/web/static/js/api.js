@@ -1,12 +1,12 @@
 // Questions to the server. In a static export the answers are files, and what was not exported says so.
 
+import { drawing } from "./drawing.js";
+
 const STATIC = document.querySelector('meta[name="stereogauge-mode"]').content === "static";
 const BASE = "api/v1/";
 const KEPT = 60;
 const FRESH = 30_000; // ms: others may publish results meanwhile
 const kept = new Map();
-let pending = 0;
-let timer = 0;
 let index = null;
 
 export const isStatic = STATIC;
@@ -19,15 +19,6 @@ export class Problem extends Error {
     this.allowed = allowed;
     this.reason = reason;
   }
-}
-
-function busy(change) {
-  pending += change;
-  clearTimeout(timer);
-  const line = document.getElementById("busy");
-  // Only what takes longer than a tenth of a second is announced.
-  if (pending > 0) timer = setTimeout(() => line.classList.add("on"), 100);
-  else line.classList.remove("on");
 }
 
 /** The selections that a static copy holds answers for. */
@@ -76,7 +67,9 @@ export async function asOwner(address, signal = undefined) {
 }
 
 /** The answer to a question. Answers are kept for this visit unless they belong to somebody. */
-export async function ask(path, params = "", { signal, fresh = false } = {}) {
+export const ask = (path, params = "", options = {}) => drawing(answerTo(path, params, options));
+
+async function answerTo(path, params, { signal, fresh = false }) {
   if (STATIC && index === null) index = await (await fetch("answers.json")).json();
   const address = url(path, params);
   if (address === null) {
@@ -89,28 +82,22 @@ export async function ask(path, params = "", { signal, fresh = false } = {}) {
   const mine = isOwn(address);
   const known = kept.get(address);
   if (!fresh && !mine && known && Date.now() - known.at < FRESH) return known.answer;
-  busy(1);
-  try {
-    const response = mine ? await asOwner(address, signal) : await answered(await fetch(address, { signal }));
-    const answer = await response.json();
-    if (!mine) {
-      kept.delete(address);
-      kept.set(address, { answer, at: Date.now() });
-      if (kept.size > KEPT) kept.delete(kept.keys().next().value);
-    }
-    return answer;
-  } finally {
-    busy(-1);
+  const response = mine ? await asOwner(address, signal) : await answered(await fetch(address, { signal }));
+  const answer = await response.json();
+  if (!mine) {
+    kept.delete(address);
+    kept.set(address, { answer, at: Date.now() });
+    if (kept.size > KEPT) kept.delete(kept.keys().next().value);
   }
+  return answer;
 }
 
 /** A request that changes something, with the submitter's token. */
 export async function send(method, path, { params = "", body = null, kind = "application/json" } = {}) {
   const headers = { Authorization: `Bearer ${token.get()}` };
   if (body !== null) headers["Content-Type"] = kind;
-  const response = await answered(
-    await fetch(`${BASE}${path}${params ? `?${params}` : ""}`, { method, headers, body }),
-  );
+  const response = await drawing(fetch(`${BASE}${path}${params ? `?${params}` : ""}`, { method, headers, body }));
+  await answered(response);
   kept.clear();
   return response.status === 204 ? null : response.json();
 }
@@ -139,15 +126,25 @@ export async function* events(path, signal) {
   }
 }
 
-/** Runs the latest of several questions; earlier ones are dropped when a new one comes. */
+/** What a promise gives; where the server refused a question, what `refuse(problem)` makes of it. */
+export const attempt = (promise, refuse) =>
+  promise.catch((problem) => {
+    if (!(problem instanceof Problem)) throw problem;
+    return refuse(problem);
+  });
+
+/**
+ * Asks the latest of several questions; earlier ones are dropped when a new one comes, and give undefined.
+ * A question is a path with parameters, or a function of the signal that ends it.
+ */
 export function latest() {
   let controller = null;
-  return async (work) => {
+  return async (work, params) => {
     controller?.abort();
     const own = new AbortController();
     controller = own;
     try {
-      return await work(own.signal);
+      return await (typeof work === "string" ? ask(work, params, { signal: own.signal }) : work(own.signal));
     } catch (problem) {
       if (problem.name === "AbortError" || own.signal.aborted) return undefined;
       throw problem;

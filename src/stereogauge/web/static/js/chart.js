@@ -1,14 +1,17 @@
 // Charts that the server declares in Vega-Lite, drawn in the colours of the page.
 
 import { h, put, s } from "./dom.js";
+import { drawing } from "./drawing.js";
 import { ink, shown } from "./theme.js";
+import { mark } from "./words.js";
 
 const MOST_ELEMENTS = 1500; // rows from which a canvas is faster than SVG
+const MOST_TICKS = 8;
 const views = new WeakMap();
 let library = null;
 
 /** Load Vega once, when the first chart needs it. */
-export function loadVega() {
+function loadVega() {
   library ??= new Promise((resolve, reject) => {
     const script = h("script", { src: "static/vega.js", onload: () => resolve(window.vegaEmbed), onerror: reject });
     document.head.append(script);
@@ -43,6 +46,7 @@ function style() {
       tickColor: ink("faint"),
       labelLimit: Math.max(90, innerWidth / 5),
       titleLimit: 600,
+      tickCount: MOST_TICKS,
     },
     legend: { ...text, disable: true },
     title: { color: ink("muted"), fontSize: 11.5, fontWeight: "normal" },
@@ -61,7 +65,7 @@ function tipFor(element) {
     const lines = Object.entries(value).filter(([, text]) => text !== "" && text !== "null");
     put(
       tip,
-      lines.map(([name, text]) => h("div", {}, h("span", { class: "hint" }, `${name} `), text)),
+      lines.map(([name, text]) => h("div", h("span.hint", `${name} `), text)),
     );
     const frame = element.getBoundingClientRect();
     const [left, top] = [event.clientX - frame.left, event.clientY - frame.top];
@@ -98,8 +102,7 @@ function legend(view, series) {
       !dash && s("path", { d: mark(shape?.(name)), fill: colour(name), transform: "translate(13 6) scale(4.2)" }),
     );
   return h(
-    "div",
-    { class: "legend" },
+    "div.legend",
     (colour?.domain() ?? []).map((name) =>
       series
         ? h(
@@ -108,28 +111,19 @@ function legend(view, series) {
             sample(name),
             name,
           )
-        : h("span", {}, sample(name), name),
+        : h("span", sample(name), name),
     ),
   );
 }
-
-const CIRCLE = "M1,0A1,1,0,1,1,-1,0A1,1,0,1,1,1,0Z";
-const mark = (shape) => (shape?.startsWith?.("M") ? shape : CIRCLE);
-
-/** The swatch of an algorithm: its colour in its shape. */
-export const badge = (own) =>
-  s(
-    "svg",
-    { width: 11, height: 11, viewBox: "-5.5 -5.5 11 11", class: "swatch", "aria-hidden": "true" },
-    s("path", { d: mark(own?.shape), fill: shown(own?.colour ?? "#888888"), transform: "scale(4.2)" }),
-  );
 
 /**
  * Draw a chart into an element, in place of an earlier one; `label` describes it to those who do not see it.
  * `height` replaces the declared one, `named` adds the legend, `hidden` are series that are not drawn.
  * `onPoint(row)` is called for a click on a mark, `onHover(row)` when the pointer is over one, or with null.
  */
-export async function chart(element, declared, { label, height, named = false, hidden = [], onPoint, onHover } = {}) {
+export const chart = (element, declared, options) => drawing(drawn(element, declared, options));
+
+async function drawn(element, declared, { label, height, named = false, hidden = [], onPoint, onHover }) {
   const embed = await loadVega();
   const spec = recoloured(declared);
   spec.config = style();
@@ -137,7 +131,7 @@ export async function chart(element, declared, { label, height, named = false, h
   if (spec.autosize?.type === "fit-x") spec.width = element.clientWidth || 600;
   if (height) spec.height = height;
   const many = declared.data.values.length > MOST_ELEMENTS;
-  const place = h("div", {});
+  const place = h("div");
   views.get(element)?.finalize();
   put(element, place);
   const options = { ast: true, actions: false, logLevel: 1, defaultStyle: false, renderer: many ? "canvas" : "svg" };
@@ -171,4 +165,34 @@ export async function chart(element, declared, { label, height, named = false, h
     }).observe(element);
   element.dataset.drawn = label;
   return view;
+}
+
+/** A chart as the text of an SVG or the bytes of a PNG, on white paper, with its title, caption and shown series. */
+export async function saved(declared, form, { title, caption, hidden = [] }) {
+  const embed = await loadVega();
+  const lines = caption.match(/.{1,110}(\s|$)/gu) ?? [caption];
+  const spec = structuredClone(declared);
+  spec.title = { text: title, subtitle: lines, anchor: "start", fontSize: 13, subtitleFontSize: 9 };
+  if (spec.autosize?.type === "fit-x") spec.width = 720;
+  spec.params = spec.params?.map((one) => (one.name === "hidden" ? { ...one, value: hidden } : one));
+  const place = h("div", { style: { position: "absolute", left: "-9999px" } });
+  document.body.append(place);
+  const options = { ast: true, actions: false, logLevel: 1, defaultStyle: false, tooltip: false, renderer: "svg" };
+  spec.config = { ...spec.config, aria: false, background: "transparent" };
+  const { view } = await embed(place, spec, options);
+  try {
+    // White paper is drawn here: a background of Vega's would be a style, which the page's policy forbids.
+    if (form === "svg")
+      return (await view.toSVG()).replace(/(<svg[^>]*>)/, '$1<rect width="100%" height="100%" fill="#fff"/>');
+    const rendered = await view.toCanvas(2);
+    const canvas = Object.assign(document.createElement("canvas"), { width: rendered.width, height: rendered.height });
+    const pen = canvas.getContext("2d");
+    pen.fillStyle = "#ffffff";
+    pen.fillRect(0, 0, canvas.width, canvas.height);
+    pen.drawImage(rendered, 0, 0);
+    return await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+  } finally {
+    view.finalize();
+    place.remove();
+  }
 }

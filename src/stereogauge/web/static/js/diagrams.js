@@ -1,7 +1,7 @@
 // Small parts of pages: bars in the cells of a table, and the table of numbers behind a chart.
 
-import { h, s } from "./dom.js";
-import { digits, number } from "./format.js";
+import { cell, figureCell, h, s, table } from "./dom.js";
+import { number } from "./format.js";
 
 /** Scores scene by scene as small bars; a gap is an empty frame. */
 export function sparkline(values, top, scenes, open, unit) {
@@ -22,7 +22,7 @@ export function sparkline(values, top, scenes, open, unit) {
           class: value === null ? "none" : null,
           onclick: () => open(scenes[index]),
         },
-        s("title", {}, `${scenes[index]}: ${value === null ? "no score" : `${value} ${unit}`}`),
+        s("title", `${scenes[index]}: ${value === null ? "no score" : `${value} ${unit}`}`),
       );
     }),
   );
@@ -30,37 +30,20 @@ export function sparkline(values, top, scenes, open, unit) {
 
 /** The table behind a chart, filled when it is opened; `rows` is a list or a function that makes one. */
 export function behind(head, rows) {
-  const content = h("div", { class: "scroll" });
-  const cell = (one, at) =>
-    h(
-      "td",
-      {
-        class: at && (typeof one === "number" || one === null) ? null : "text",
-        title: typeof one === "number" ? String(one) : null,
-      },
-      typeof one === "number" ? digits(one) : ({ inf: "∞", "-inf": "−∞" }[one] ?? one ?? "–"),
-    );
-  const fill = () =>
-    content.hasChildNodes() ||
-    content.append(
-      h(
-        "table",
-        {},
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            head.map((one, at) => h("th", { class: at ? null : "text", scope: "col" }, one)),
-          ),
+  const content = h("div.scroll");
+  const shown = (one, at) =>
+    typeof one === "number"
+      ? figureCell(one, at ? {} : { class: "text" })
+      : cell({ class: at && one === null ? null : "text" }, { inf: "∞", "-inf": "−∞" }[one] ?? one ?? "–");
+  const fill = () => {
+    const made = typeof rows === "function" ? rows : () => rows;
+    if (!content.hasChildNodes())
+      content.append(
+        table(
+          head,
+          made().map((row) => row.map(shown)),
         ),
-        h(
-          "tbody",
-          {},
-          (typeof rows === "function" ? rows() : rows).map((row) => h("tr", {}, row.map(cell))),
-        ),
-      ),
-    );
-  return h("details", { class: "data", ontoggle: fill }, h("summary", {}, "data table"), content);
+      );
+  };
+  return h("details", { class: "data", ontoggle: fill }, h("summary", "data table"), content);
 }

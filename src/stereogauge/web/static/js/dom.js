@@ -1,8 +1,14 @@
 // Elements from plain values. Text always becomes a text node, so that a name with markup is shown as it is written.
 
+import { digits, full, plural } from "./format.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 
-function fill(element, properties, children) {
+const shown = (children) =>
+  children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
+
+function fill(element, given) {
+  const properties = given[0]?.constructor === Object ? given[0] : null;
   for (const [name, value] of Object.entries(properties ?? {})) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
@@ -10,23 +16,28 @@ function fill(element, properties, children) {
     else if (name === "value" || name === "checked") element[name] = value;
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(
-    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
-  );
+  element.append(...shown(properties ? given.slice(1) : given));
   return element;
 }
 
-/** An HTML element with attributes, listeners (onclick: …) and children. */
-export const h = (tag, properties, ...children) => fill(document.createElement(tag), properties, children);
+/**
+ * An HTML element from its tag with classes and id ("p.hint#about"), attributes and listeners ({ onclick: … }), which
+ * may be left out, and children.
+ */
+export function h(name, ...given) {
+  const [, tag, classes, id] = name.match(/^([a-z0-9]+)((?:\.[\w-]+)*)(?:#([\w-]+))?$/);
+  const element = document.createElement(tag);
+  if (classes) element.className = classes.slice(1).replaceAll(".", " ");
+  if (id) element.id = id;
+  return fill(element, given);
+}
 
 /** An SVG element. */
-export const s = (tag, properties, ...children) => fill(document.createElementNS(SVG, tag), properties, children);
+export const s = (tag, ...given) => fill(document.createElementNS(SVG, tag), given);
 
 /** Put these children in place of what an element holds. */
 export function put(element, ...children) {
-  element.replaceChildren(
-    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
-  );
+  element.replaceChildren(...shown(children));
   return element;
 }
 
@@ -44,17 +55,71 @@ export function choose(options, value, onchange, properties = {}) {
   return list;
 }
 
-/** A control with its label. */
-export const field = (title, control) => h("div", { class: "field" }, h("label", {}, title), control);
+/** A part of the page that scrolls by itself, reachable by keyboard. */
+export const scroll = (label, ...content) =>
+  h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, content);
 
-/** A function that runs once, `pause` ms after its last call. */
-export function calm(action, pause) {
-  let timer = 0;
-  return (...given) => {
-    clearTimeout(timer);
-    timer = setTimeout(() => action(...given), pause);
+const cellOf = (tag, properties, content) => {
+  const [children, own] = Array.isArray(content) && content.own ? [content.slice(), content.own] : [content, {}];
+  return h(tag, { ...properties, ...own }, children);
+};
+
+/** The content of a cell with properties of its own: `cell({ class: "text" }, "words")`. */
+export const cell = (own, ...children) => Object.assign(children, { own });
+
+/**
+ * A table from cells, which are contents or made by `cell`. A row is a list of them, or { cells, ...properties }; its
+ * first cell is words unless it says otherwise, and so is that of the head. A table with a `label` scrolls by itself.
+ */
+export function table(head, rows, { foot = null, label = null, ...properties } = {}) {
+  const row = (tag) => (one) => {
+    const { cells, ...own } = Array.isArray(one) && !one.own ? { cells: one } : one;
+    const fixed = tag === "th" ? { scope: "col" } : {};
+    return h(
+      "tr",
+      own,
+      cells
+        .filter((content) => content !== false)
+        .map((content, at) => cellOf(tag, { ...fixed, class: at ? null : "text" }, content)),
+    );
   };
+  const made = h(
+    "table",
+    properties,
+    h("thead", row("th")(head)),
+    h("tbody", rows.filter(Boolean).map(row("td"))),
+    foot && h("tfoot", row("td")(foot)),
+  );
+  return label ? scroll(label, made) : made;
 }
+
+/** A note that says how many columns of a table that scrolls are out of view to the right; returns what renews it. */
+export function hintOfMore(scroller, note, noun) {
+  const show = () => {
+    const edge = scroller.getBoundingClientRect().right - 4;
+    const heads = [...scroller.querySelectorAll("thead tr:last-child th")];
+    const out = heads.filter((one) => one.getBoundingClientRect().right > edge).length;
+    const hidden = scroller.scrollWidth - scroller.clientWidth - scroller.scrollLeft > 4;
+    scroller.classList.toggle("more", hidden);
+    note.hidden = !hidden || !out;
+    note.textContent = `${plural(out, `more ${noun}`)} to the right: scroll the table, or choose fewer in the bar →`;
+  };
+  scroller.addEventListener("scroll", show, { passive: true });
+  new ResizeObserver(show).observe(scroller);
+  return show;
+}
+
+/** A link. */
+export const link = (href, ...content) => h("a", { href }, content);
+
+/** A number in a cell: its digits, and all of them where the pointer rests. */
+export const figureCell = (value, own = {}) => cell({ title: full(value), ...own }, digits(value));
+
+/** A control with its label. */
+export const field = (title, control) => h("label.field", h("span", title), control);
+
+/** A button. */
+export const button = (text, onclick, properties = {}) => h("button", { type: "button", onclick, ...properties }, text);
 
 /** Say something to screen readers. */
 export function say(text) {

@@ -29,6 +29,13 @@ export function percent(share) {
   return share === 0 || share === 1 ? `${100 * share} %` : `${digits(100 * share)} %`;
 }
 
+/** The share of draws in which something is so, as whole per cent; what is rare is not called impossible. */
+export function chance(share) {
+  if (share === null || share === undefined) return "–";
+  if (share > 0 && share < 0.01) return "< 1 %";
+  return share < 1 && share > 0.99 ? "> 99 %" : `${Math.round(100 * share)} %`;
+}
+
 /** A whole number with thin spaces between thousands. */
 export const whole = (value) =>
   Math.round(value)

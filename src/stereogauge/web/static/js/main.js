@@ -2,10 +2,10 @@
 // changes.
 
 import { ask, isStatic, Problem } from "./api.js";
+import { closeSheet, drawBar } from "./bar.js";
 import { h, put, say } from "./dom.js";
-import { drawPanel } from "./panel.js";
+import { drawing } from "./drawing.js";
 import { close, open } from "./popup.js";
-import { firstSelection } from "./selection.js";
 import * as state from "./state.js";
 import { emptyStore, explain, refused } from "./states.js";
 import { onTheme, startTheme } from "./theme.js";
@@ -23,30 +23,8 @@ const TITLES = {
   protocol: "Protocol",
   submit: "Submit",
 };
-const loaders = {
-  answer: () => import("./views/answer.js"),
-  algorithm: () => import("./views/algorithm.js"),
-  versus: () => import("./views/versus.js"),
-  leaderboard: () => import("./views/leaderboard.js"),
-  compare: () => import("./views/compare.js"),
-  scene: () => import("./views/scene.js"),
-  metrics: () => import("./views/metrics.js"),
-  confidence: () => import("./views/confidence.js"),
-  tuning: () => import("./views/tuning.js"),
-  protocol: () => import("./views/protocol.js"),
-  submit: () => import("./views/submit.js"),
-};
 const content = document.getElementById("content");
-const panel = document.getElementById("panel");
-const context = {
-  catalogue: null,
-  datasets: [],
-  scenes: [],
-  algorithms: [],
-  columns: [],
-  styles: new Map(),
-  protocol: null,
-};
+const context = { catalogue: null, datasets: [], scenes: [], algorithms: [], columns: [], styles: new Map() };
 const EMBEDDED = document.documentElement.classList.contains("embed");
 let shown = null;
 
@@ -62,85 +40,78 @@ function drawNavigation() {
   // Whoever follows these links by keyboard goes on from here.
   if (within) views.querySelector("[aria-current]")?.focus();
   document.getElementById("brand").href = state.address({}, "answer");
-  const own = context.protocol;
-  document.getElementById("protocol-mark").textContent = own ? `protocol ${own.name} ${own.key.slice(0, 8)}` : "";
 }
 
-/** Questions for scenes, algorithms and columns under the protocol that the address names. */
-function askLists() {
-  const params = new URLSearchParams(state.get("protocol") ? { protocol: state.get("protocol") } : {});
-  const own = new URLSearchParams(params);
+/** The data set of the address, or the first one that its protocol has scores of; none where there is only one. */
+function datasetInForce() {
+  const { datasets, catalogue } = context;
+  const wanted = state.get("protocol");
+  const keys = catalogue.protocols
+    .filter((one) => [one.name, one.key, ...one.also].includes(wanted))
+    .map((one) => one.key);
+  const fitting = datasets.filter((one) => !wanted || one.protocols.some((key) => keys.includes(key)));
+  return (fitting[0] ?? datasets[0]).name;
+}
+
+/** Learn what the scope can be under the data set and protocol of the address. */
+async function learnScope() {
+  const { datasets, catalogue } = context;
+  state.defaults.dataset = datasets.length > 1 ? datasetInForce() : null;
+  const whole = state.scope();
+  const params = new URLSearchParams();
+  for (const name of ["dataset", "protocol", "proportions"]) if (whole.has(name)) params.set(name, whole.get(name));
   // Where the token is given, the submission need not be known yet.
-  if (state.get("submission") && state.view() !== "submit") own.append("submission", state.get("submission"));
-  return Promise.all([ask("scenes", params), ask("algorithms", params), ask("table", own)]);
+  if (whole.has("submission") && state.view() !== "submit") params.set("submission", whole.get("submission"));
+  const found = await ask("scope", params);
+  Object.assign(state.defaults, { model: found.model, ...found.purpose });
+  Object.assign(context, found, {
+    dataset: found.dataset ?? datasets[0].name,
+    styles: new Map(found.algorithms.map((one) => [one.name, one])),
+    protocol: catalogue.protocols.find((one) => one.key === found.protocol),
+  });
 }
 
-/** Keep the answers to these questions. */
-function keepLists([scenes, algorithms, table]) {
-  const known = new Set(algorithms.map((one) => one.name));
-  const added = table.algorithms
-    .filter((name) => !known.has(name))
-    .map((name) => ({
-      name,
-      colour: "#7a7a7a",
-      marker: "star",
-      gaps: [],
-      scenes: 0,
-      description: "your submission",
-      link: "",
-      own: true,
-    }));
-  Object.assign(context, { scenes, algorithms: [...algorithms, ...added], columns: table.columns });
-  context.styles = new Map(context.algorithms.map((one) => [one.name, one]));
-  context.protocol =
-    context.catalogue.protocols.find((one) => [one.name, one.key, ...one.also].includes(state.get("protocol"))) ??
-    context.catalogue.protocols[0];
-}
+const show = () => drawing(showView());
 
-async function show() {
+async function showView() {
   close();
   if (EMBEDDED && state.view() === "submit") {
     put(content, refused({ message: "Results are submitted on the site itself, not in a frame." }));
-    content.dataset.ready = location.hash;
-    return undefined;
+    return;
   }
-  // Everything is asked for at once; what fails is told where it is awaited, if it is.
-  const [module, lists] = [loaders[state.view()](), askLists()];
-  for (const one of [module, lists]) one.catch(() => {});
+  // The view's code is loaded meanwhile; what fails is told where it is awaited.
+  const module = import(`./views/${state.view()}.js`);
+  module.catch(() => {});
   try {
     if (!context.catalogue)
       [context.catalogue, context.datasets] = await Promise.all([ask("catalogue"), ask("datasets")]);
-    if (!context.catalogue.protocols.length) {
-      panel.hidden = true;
-      drawNavigation();
-      if (state.view() !== "submit" && state.view() !== "tuning") return put(content, emptyStore());
-    } else {
-      keepLists(await lists);
-      if (firstSelection(context)) return undefined;
-    }
+    const some = context.catalogue.protocols.length > 0;
+    if (some) await learnScope();
     drawNavigation();
+    if (!some && state.view() !== "submit" && state.view() !== "tuning") {
+      put(content, emptyStore());
+      return;
+    }
     document.title = `${TITLES[state.view()]} · Stereogauge`;
     const wanted = state.view();
     const { create } = await module;
-    if (wanted !== state.view()) return undefined;
+    if (wanted !== state.view()) return;
     if (shown?.name !== wanted) {
+      closeSheet();
       shown?.view.leave?.();
       put(content);
       shown = { name: wanted, view: create(content, context) };
       say(TITLES[wanted]);
     }
     if (EMBEDDED) drawWayOut();
-    else if (context.catalogue.protocols.length) drawPanel(panel, context, wanted);
+    else if (some) drawBar(context);
     await shown.view.refresh();
-    content.dataset.ready = location.hash || "#";
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
     drawNavigation();
     explain(content, problem);
     shown = null;
-    content.dataset.ready = location.hash || "#";
   }
-  return undefined;
 }
 
 /** Put the link to the whole site under an embedded page; it leads to the very view that the frame shows. */
@@ -148,7 +119,7 @@ function drawWayOut() {
   let link = document.getElementById("whole");
   if (!link) {
     link = h("a", { id: "whole", target: "_blank", rel: "noopener" }, "open in Stereogauge");
-    document.body.append(h("p", { class: "embed-foot" }, link));
+    document.body.append(h("p.embed-foot", link));
   }
   link.href = `./${location.hash}`;
 }
@@ -173,7 +144,7 @@ document.getElementById("share").addEventListener("click", (event) => {
     " ",
     !isStatic &&
       h("button", { type: "button", id: "copy-frame", onclick: () => copy(framed, "The frame") }, "copy to embed"),
-    h("pre", {}, framed),
+    h("pre", framed),
   );
 });
 

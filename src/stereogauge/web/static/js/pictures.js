@@ -2,6 +2,7 @@
 
 import { asOwner, isOwn } from "./api.js";
 import { h } from "./dom.js";
+import { drawing } from "./drawing.js";
 
 /** Let an image show the picture at an address; it hears "error" where that is refused. */
 export async function show(image, address) {
@@ -21,6 +22,9 @@ export async function show(image, address) {
 /** An image element of the picture at an address. */
 export function image(address, properties) {
   const made = h("img", properties);
+  // What is loaded lazily waits until it is scrolled to.
+  if (properties.loading !== "lazy")
+    drawing(new Promise((resolve) => ["load", "error"].map((end) => made.addEventListener(end, resolve))));
   show(made, address);
   return made;
 }

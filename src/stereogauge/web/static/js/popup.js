@@ -24,7 +24,7 @@ export function open(anchor, title, ...content) {
   put(
     box(),
     h("button", { class: "close quiet", type: "button", onclick: close, "aria-label": "Close" }, "✕"),
-    h("h3", {}, title),
+    h("h3", title),
     content,
   );
   box().hidden = false;
@@ -42,8 +42,7 @@ const bound = (pair) => (pair ? `${limit(pair[0])} … ${limit(pair[1])}` : null
 const pairs = (entries) =>
   h(
     "dl",
-    {},
-    entries.filter(([, value]) => value).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]),
+    entries.filter(([, value]) => value).map(([name, value]) => [h("dt", name), h("dd", value)]),
   );
 
 function formula(kind, id) {
@@ -60,14 +59,17 @@ export function defineColumn(anchor, catalogue, metric, region) {
     anchor,
     `${metric} · ${declared.name}`,
     formula("metrics", declared.id),
-    h("div", {}, declared.description),
+    h("div", declared.description),
     pairs([
       ["region", pixels ? `${region} — ${pixels.name}` : region],
       ["better", { lower: "lower", higher: "higher", zero: "nearer to 0" }[declared.direction]],
       ["unit", declared.unit || "none"],
       ["range", bound(declared.range)],
       ["range of real algorithms", bound(declared.heuristic_range)],
-      ["parameter", declared.parameters.join("; ")],
+      [
+        "parameter",
+        declared.parameters.map((one) => [one.name, one.unit, one.description].filter(Boolean).join(", ")).join("; "),
+      ],
       ["a missing estimate is", declared.missing],
       ["the value is", declared.scaling],
       ["its count is a number of", declared.counts],
@@ -80,12 +82,12 @@ export function defineColumn(anchor, catalogue, metric, region) {
 /** The definition of a region. */
 export function defineRegion(anchor, catalogue, region) {
   const declared = catalogue.regions.find((one) => one.id === region);
-  if (!declared) return open(anchor, region, h("div", {}, "A mask that comes with the scenes."));
+  if (!declared) return open(anchor, region, h("div", "A mask that comes with the scenes."));
   open(
     anchor,
     `${region} · ${declared.name}`,
     formula("regions", region),
-    h("div", {}, declared.description),
+    h("div", declared.description),
     pairs([["source", declared.source]]),
   );
 }
@@ -95,7 +97,7 @@ export function defineModel(anchor, model) {
   open(
     anchor,
     model.name,
-    h("div", {}, model.definition),
+    h("div", model.definition),
     pairs([...Object.entries(model.options), ["source", model.source]]),
   );
 }

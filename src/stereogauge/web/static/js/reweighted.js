@@ -1,5 +1,7 @@
 // A weighted order under other weights. The score is linear in them, so it is computed here, while a slider moves.
 
+import { drawing } from "./drawing.js";
+
 const listeners = new Set();
 
 /**
@@ -19,7 +21,7 @@ export function announce(weights) {
   waiting = weights;
   if (asked) return;
   asked = true;
-  requestAnimationFrame(() => {
+  drawing(new Promise(requestAnimationFrame)).then(() => {
     asked = false;
     for (const listener of listeners) listener(waiting);
   });
@@ -45,7 +47,7 @@ export function reweighted(answer, weights) {
     const contributions = answer.contributions[index].map((one, term) => (one / answer.weights[term]) * used[term]);
     return { row, contributions, value: contributions.reduce((sum, one) => sum + one, 0) };
   });
-  rows.sort((a, b) => a.value - b.value);
+  rows.sort((a, b) => a.value - b.value || a.row.place - b.row.place);
   let rank = 1;
   return {
     ...answer,

@@ -13,25 +13,35 @@ export const VIEWS = [
 ];
 /** Views that are reached by links only. */
 const LINKED = ["algorithm", "versus"];
-export const SELECTION = [
+/** The parts of a scope, as the command line and the API call them. */
+export const SCOPE = [
+  "dataset",
+  "protocol",
   "scenes",
   "regions",
   "metrics",
   "algorithms",
-  "protocol",
   "aggregation",
   "missing",
   "least_coverage",
   "need",
+  "proportions",
 ];
-export const MODEL = ["model", "ties", "tau", "profile", "normalisation", "weights"];
-const KEPT = [...SELECTION, ...MODEL, "submission", "completeness"];
+export const PURPOSE = ["profile", "weights", "requirements", "proportions"];
+export const MODEL = ["model", "ties", "tau", "normalisation", "missing_pixels"];
+const KEPT = [...SCOPE, ...PURPOSE, ...MODEL, "submission"];
+
+/** What the scope is where the address says nothing: set when it is known. */
+export const defaults = { dataset: null, model: "weighted", profile: null, weights: null };
 
 const listeners = new Set();
 
 function read() {
   const [view, query = ""] = location.hash.replace(/^#/, "").split("?");
-  return { view: [...VIEWS, ...LINKED].includes(view) ? view : "answer", params: new URLSearchParams(query) };
+  const params = new URLSearchParams(query);
+  if (params.has("completeness")) params.set("need", params.get("completeness")); // as older links call it
+  params.delete("completeness");
+  return { hash: location.hash, view: [...VIEWS, ...LINKED].includes(view) ? view : "answer", params };
 }
 
 let current = read();
@@ -40,15 +50,21 @@ export const view = () => current.view;
 export const get = (name, otherwise = null) => current.params.get(name) ?? otherwise;
 export const all = (name) => current.params.getAll(name);
 export const has = (name) => current.params.has(name);
-/** Whether the address selects nothing but a protocol and what is named besides. */
-export const isBare = (besides = []) =>
-  SELECTION.every((name) => name === "protocol" || besides.includes(name) || !current.params.has(name));
-/** The model of the leaderboard: the weighted one unless the address names another. */
-export const model = () => get("model", "weighted");
+/** The model of the leaderboard: the one of the address, the weighted one for a stated purpose, else the protocol's. */
+export const impliedModel = () => (["profile", "weights", "proportions"].some(has) ? "weighted" : defaults.model);
+export const model = () => get("model") ?? impliedModel();
 
-/** A profile or weights are those of the weighted model, so whoever chooses them leaves another model. */
-const agreeing = (changes) =>
-  (changes.profile || changes.weights?.length) && !("model" in changes) ? { ...changes, model: null } : changes;
+/**
+ * A purpose takes the place of another one. A profile, weights and proportions are those of the weighted model, so
+ * whoever chooses them leaves another model.
+ */
+function agreeing(changes) {
+  const chosen = PURPOSE.filter((name) => changes[name]?.length);
+  if (!chosen.length) return changes;
+  const others = chosen.includes("proportions") ? PURPOSE : ["proportions"];
+  const model = chosen.some((name) => name !== "requirements") ? { model: null } : {};
+  return { ...Object.fromEntries(others.map((name) => [name, null])), ...model, ...changes };
+}
 
 /** The address of another state: changes map a name to a value, a list, or null (absent). */
 export function address(given = {}, target = current.view) {
@@ -78,8 +94,12 @@ export function update(changes, { target = current.view, quietly = false } = {})
   return true;
 }
 
-/** Write something into the address that is already on the screen, such as where a pane looks. */
-export function note(changes) {
+/**
+ * Write into the address what a view already shows, such as where a pane looks. Another address that has been opened
+ * meanwhile stays, also before its change is announced.
+ */
+export function note(view, changes) {
+  if (current.view !== view || location.hash !== current.hash) return;
   history.replaceState(null, "", address(changes));
   current = read();
 }
@@ -95,11 +115,34 @@ function changed() {
 
 addEventListener("hashchange", changed);
 
-/** The parameters of a selection, as the API takes them. */
-export function selection(extra = []) {
+/** The scope, as the API takes it. */
+export function scope(extra = {}) {
   const params = new URLSearchParams();
-  for (const name of [...SELECTION, "submission", ...extra]) {
+  for (const name of [...SCOPE, "submission"])
     for (const value of current.params.getAll(name)) params.append(name, value);
-  }
+  if (!params.has("dataset") && defaults.dataset) params.set("dataset", defaults.dataset);
+  for (const [name, value] of Object.entries(extra)) if (value !== null && value !== undefined) params.set(name, value);
+  return params;
+}
+
+/** The weights of an address, as it writes them. */
+export const written = (weights) =>
+  Object.entries(weights).map(([term, value]) => `${term}=${Number(value.toPrecision(4))}`);
+
+/** The scope with the weights in force: those of the address, of its profile, or the default ones. */
+export function weighed(extra = {}) {
+  const params = scope(extra);
+  if (has("proportions")) return params;
+  const own = has("weights") ? all("weights") : has("profile") || !defaults.weights ? [] : written(defaults.weights);
+  for (const one of own) params.append("weights", one);
+  if (!own.length) params.set("profile", get("profile", defaults.profile));
+  return params;
+}
+
+/** The scope with the purpose of the address: requirements need no weights. */
+export function purpose() {
+  if (!has("requirements")) return weighed();
+  const params = has("profile") || has("weights") ? weighed() : scope();
+  params.set("requirements", get("requirements"));
   return params;
 }

@@ -6,28 +6,22 @@ import * as state from "./state.js";
 /** A store without scores. */
 export function emptyStore() {
   return h(
-    "div",
-    { class: "empty" },
-    h("h1", {}, "There are no scores yet"),
+    "div.empty",
+    h("h1", "There are no scores yet"),
     h(
       "p",
-      {},
       "A store is filled by evaluating results, or by the demonstration, which runs real matchers on a real pair:",
     ),
-    h("pre", {}, "stereogauge demo --out demo-output\nstereogauge serve demo-output/demo.sqlite"),
-    h("p", {}, "With results of your own, one folder per algorithm and one map per scene:"),
-    h(
-      "pre",
-      {},
-      "stereogauge evaluate middlebury-v3:PATH results/ --store scores.sqlite\nstereogauge serve scores.sqlite",
-    ),
-    h("p", { class: "hint" }, "Reload this page once the store has scores."),
+    h("pre", "stereogauge demo --out demo-output\nstereogauge serve demo-output/demo.sqlite"),
+    h("p", "With results of your own, one folder per algorithm and one map per scene:"),
+    h("pre", "stereogauge evaluate middlebury-v3:PATH results/ --store scores.sqlite\nstereogauge serve scores.sqlite"),
+    h("p.hint", "Reload this page once the store has scores."),
   );
 }
 
 /** Something that a view needs and the store does not have. */
-export const lacking = (title, text, command) =>
-  h("div", { class: "empty" }, h("h1", {}, title), h("p", {}, text), command && h("pre", {}, command));
+export const lacking = (title, text, command, ...more) =>
+  h("div.empty", h("h1", title), h("p", text), command && h("pre", command), more);
 
 /** A question that the server refused. */
 export function explain(root, problem) {
@@ -37,11 +31,10 @@ export function explain(root, problem) {
     h(
       "div",
       { class: "problem", role: "alert" },
-      h("strong", {}, unknown ? "This link names something that is not here. " : "This cannot be shown. "),
+      h("strong", unknown ? "This link names something that is not here. " : "This cannot be shown. "),
       problem.message,
       h(
-        "div",
-        { class: "row" },
+        "div.row",
         problem.status === 404 &&
           state.has("submission") &&
           h("a", { href: state.address({}, "submit") }, "Give your token"),

@@ -42,7 +42,7 @@ export function startTour(element) {
     element.hidden = false;
     put(
       element,
-      h("span", {}, `${index + 1} of ${STEPS.length}: ${text}`),
+      h("span", `${index + 1} of ${STEPS.length}: ${text}`),
       h("button", { type: "button", id: "tour-next", onclick: () => show(index + 1) }, index < 2 ? "next" : "done"),
       h("button", { type: "button", class: "quiet", id: "tour-end", onclick: () => show(STEPS.length) }, "no tour"),
     );

@@ -1,81 +1,107 @@
-// The sliders of weights in the panel.
+// Weights that follow the finger: the shares of terms, and of groups of them, as sliders that keep the sum.
 
-import { calm, choose, field, h, put } from "./dom.js";
+import { button, h } from "./dom.js";
+import { calm } from "./drawing.js";
 import { announce } from "./reweighted.js";
-import { metrics, weights } from "./selection.js";
+import { weights } from "./scope.js";
 import * as state from "./state.js";
-import { termWords } from "./words.js";
 
-/** Sliders: the order follows in the page, frame by frame; the address and the server follow once the finger rests. */
-export function weightPart(context) {
-  const { catalogue } = context;
-  const now = weights(context);
-  const total = Object.values(now).reduce((sum, one) => sum + one, 0) || 1;
-  const top = Math.max(...Object.values(now), 1e-9);
-  const follow = calm((changes) => state.update(changes, { quietly: true }) || announce(null), 200);
-  const list = h("div", { class: "weights" });
-  const values = { ...now };
-  const move = (name, input) => {
-    values[name] = (Number(input.value) / 100) * top;
-    const sum = Object.values(values).reduce((a, b) => a + b, 0) || 1;
-    for (const other of list.querySelectorAll("[data-weight]"))
-      other.parentElement.querySelector("output").textContent =
-        `${Math.round((100 * values[other.dataset.weight]) / sum)} %`;
-    announce({ ...values });
-    if (sum > 1e-9)
-      follow({
-        weights: Object.entries(values).map(([key, value]) => `${key}=${Number(value.toPrecision(4))}`),
-        profile: null,
-      });
+/** The terms that the address states without weight: an order does not have them, and their sliders stay. */
+export const weightless = (context, terms) =>
+  Object.entries(weights(context)).flatMap(([name, weight]) => (weight === 0 && !terms.includes(name) ? [name] : []));
+
+/**
+ * Sliders of the weights in force, by term, and of groups of terms; the pages place them where they belong. What the
+ * server used counts, not what a profile states: the weight of a term that is not measured went to others.
+ */
+export function weightControl(context, used) {
+  const terms = [...Object.keys(used), ...weightless(context, Object.keys(used))];
+  const sum = (names, from) => names.reduce((total, name) => total + from[name], 0);
+  const scaled = (from) => {
+    const total = sum(terms, from);
+    return Object.fromEntries(terms.map((name) => [name, total > 0 ? from[name] / total : 1 / terms.length]));
   };
-  put(
-    list,
-    Object.entries(now).map(([name, value]) =>
-      h(
-        "div",
-        { class: "weight" },
-        h("span", { class: "name", title: `${termWords(context, name)} (${name})` }, termWords(context, name)),
-        h("input", {
-          type: "range",
-          min: 0,
-          max: 100,
-          step: 1,
-          value: Math.round((100 * value) / top),
-          "data-weight": name,
-          "aria-label": `Weight of ${termWords(context, name)} (${name})`,
-          oninput: (event) => move(name, event.target),
-        }),
-        h("output", {}, `${Math.round((100 * value) / total)} %`),
-      ),
-    ),
-  );
-  const available = new Set(metrics(context));
-  return h(
-    "div",
-    { "data-part": "weights" },
-    field(
-      "profile",
-      choose(
-        [
-          ["", state.has("weights") ? "your own weights" : "equal weights"],
-          ...catalogue.profiles.map((one) => [one.id, one.name]),
-        ],
-        state.get("profile", ""),
-        (value) => state.update({ profile: value || null, weights: null }),
-        { "aria-label": "Profile", id: "profile" },
-      ),
-    ),
-    field(
-      "scale",
-      choose(
-        catalogue.normalisations,
-        state.get("normalisation", "heuristic"),
-        (value) => state.update({ normalisation: value }),
-        { "aria-label": "Normalisation" },
-      ),
-    ),
-    list,
-    Object.keys(now).some((name) => !available.has(name.split(":")[0])) &&
-      h("p", { class: "hint" }, "The weight of a metric without scores is shared among the others."),
-  );
+  let now = scaled(Object.fromEntries(terms.map((name) => [name, used[name] ?? 0])));
+  let before = now; // ratios are those at the start of a drag, so that a share of 0 or 100 % can be undone
+  const shown = [];
+  let held = false; // a pointer holds a slider: what it replaces must not vanish under it
+  let moved = false;
+  const follow = calm(() => {
+    if (held || !moved) return;
+    moved = false;
+    before = now;
+    state.update(write(now), { quietly: true }) || announce(null);
+  }, 200);
+  const write = (values) => ({ weights: state.written(values), profile: null, requirements: null });
+
+  function move(names, share) {
+    const others = terms.filter((name) => !names.includes(name));
+    const [own, rest] = [sum(names, before), sum(others, before)];
+    const part = (name, group, whole, total) => (whole > 0 ? before[name] / whole : 1 / group.length) * total;
+    const one = (name) =>
+      names.includes(name) ? part(name, names, own, others.length ? share : 1) : part(name, others, rest, 1 - share);
+    now = Object.fromEntries(terms.map((name) => [name, one(name)]));
+    for (const draw of shown) draw();
+    announce({ ...now });
+    moved = true;
+    follow();
+  }
+
+  /** A slider of the share of some terms; `key` names it. */
+  function slider(names, key, words) {
+    const input = h("input", {
+      type: "range",
+      min: 0,
+      max: 100,
+      step: 1,
+      "data-weight": key,
+      "aria-label": `Weight of ${words}`,
+      onpointerdown: () => {
+        held = true;
+      },
+      onchange: () => {
+        held = false;
+        if (moved) follow();
+      },
+      oninput: () => move(names, Number(input.value) / 100),
+    });
+    const output = h("output");
+    const draw = () => {
+      const share = sum(names, now);
+      if (document.activeElement !== input) input.value = Math.round(100 * share);
+      output.textContent = `${Math.round(100 * share)} %`;
+    };
+    input.value = Math.round(100 * sum(names, now));
+    draw();
+    shown.push(draw);
+    return h("span.weight", input, output);
+  }
+
+  /** A button that leaves weight to some terms only. */
+  const only = (names, words) =>
+    button(
+      "only",
+      () => state.update(write(scaled(Object.fromEntries(terms.map((t) => [t, names.includes(t) ? now[t] || 1 : 0]))))),
+      {
+        class: "only",
+        "data-only": words,
+        "aria-label": `${words} only`,
+      },
+    );
+
+  return { slider, only, share: (names) => sum(names, now) };
+}
+
+/** Terms by the property that they measure, in the order of their first terms. */
+export function grouped(terms, property = (one) => one.property) {
+  const groups = new Map();
+  for (const one of terms) groups.set(property(one), [...(groups.get(property(one)) ?? []), one]);
+  return [...groups];
+}
+
+/** Draw something again that holds sliders; the one with the focus keeps it. */
+export function refocused(root, draw) {
+  const key = root.contains(document.activeElement) ? document.activeElement.dataset.weight : null;
+  draw();
+  if (key) root.querySelector(`[data-weight="${CSS.escape(key)}"]`)?.focus();
 }

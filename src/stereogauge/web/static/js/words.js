@@ -1,6 +1,42 @@
 // Words before ids: what a metric, a region and a column are called.
 
-import { h } from "./dom.js";
+import { h, s } from "./dom.js";
+import * as state from "./state.js";
+import { shown } from "./theme.js";
+
+const CIRCLE = "M1,0A1,1,0,1,1,-1,0A1,1,0,1,1,1,0Z";
+
+/** The SVG path of a marker. */
+export const mark = (shape) => (shape?.startsWith?.("M") ? shape : CIRCLE);
+
+/** The swatch of an algorithm: its colour in its shape. */
+export const badge = (own) =>
+  s(
+    "svg",
+    { width: 11, height: 11, viewBox: "-5.5 -5.5 11 11", class: "swatch", "aria-hidden": "true" },
+    s("path", { d: mark(own?.shape), fill: shown(own?.colour ?? "#888888"), transform: "scale(4.2)" }),
+  );
+
+/** An algorithm's name behind its swatch, whatever way it is written; with an address it is a link. */
+export const named = (context, name, href = null) =>
+  h(href ? "a" : "span", { class: "algorithm", href, title: name }, badge(context.styles.get(name)), h("bdi", name));
+
+/** An algorithm's name that leads to its page. */
+export const linked = (context, name) => named(context, name, state.address({ name }, "algorithm"));
+
+/** Text that the server sent in parts: words, and names of algorithms. */
+export const spoken = (context, parts) => parts.map(({ text, name }) => (name ? named(context, text) : text));
+
+/** A text of the server in which names of algorithms stay whole, whatever way they are written. */
+export function isolated(context, text) {
+  const escaped = [...context.styles.keys()].map((name) => name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  if (!escaped.length) return text;
+  const names = new RegExp(`(${escaped.sort((a, b) => b.length - a.length).join("|")})`);
+  return text.split(names).map((part, at) => (at % 2 ? h("bdi", part) : part));
+}
+
+/** The colour of an algorithm, the same in every view. */
+export const colourOf = (context, name) => shown(context.styles.get(name)?.colour ?? "#888888");
 
 /** The text with a small first letter, unless its first word has capitals or digits inside. */
 export function lowerFirst(text) {
@@ -40,4 +76,4 @@ export function termWords(context, term) {
 export const columnOption = (context, column) => [column.id, `${columnWords(context, column)} · ${column.label}`];
 
 /** An id, small beside its words. */
-export const idMark = (id) => h("span", { class: "id" }, id);
+export const idMark = (id) => h("span.id", id);

@@ -1,220 +1,162 @@
-// The answer: which algorithm to take for an application, how sure that is, why, and in which pixels it shows.
+// The answer in three bands: the verdict and how sure it is; the reasons, in numbers and in pixels;
+// the limits, and what is not known.
 
-import { ask, isStatic, latest, Problem } from "../api.js";
-import { badge } from "../chart.js";
-import { h, put } from "../dom.js";
-import { digits, listed, percent, plural } from "../format.js";
-import { chosenColumns, GAPS, testBed, testBedChoice, testBeds, weights } from "../selection.js";
+import { attempt, isStatic, latest, Problem } from "../api.js";
+import { shortened } from "../choices.js";
+import { cell, h, link, put, table } from "../dom.js";
+import { chance, digits, full, listed, percent, plural } from "../format.js";
+import { chosen, chosenColumns, GAPS, testBed } from "../scope.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
 import { startTour } from "../tour.js";
-import { lowerFirst } from "../words.js";
+import { linked, named, spoken } from "../words.js";
 import { drawCrops } from "./crops.js";
-import { requirementsForm } from "./requirements.js";
+import { drawLimits } from "./limits.js";
+import { createReasons, scoresOver } from "./reasons.js";
+import { strip } from "./strip.js";
 import { drawThumbnails } from "./thumbnails.js";
-import { why } from "./why.js";
 
-const MOST_TERMS = 6;
-const DEFAULT_PROFILE = "balanced";
 /** Claims about scores that are missing: other rules for them may give another answer. */
 const GAP_CLAIMS = ["not-compared", "scenes-left-out"];
-const NEEDS = [
-  ["every-pixel", "every pixel"],
-  ["0.9", "at least 90 % of them"],
-  ["sure", "only sure ones"],
-];
-
-/** The parameters of the purpose that the address means; also those of `explain`. */
-export function purposeParams() {
-  const params = state.selection();
-  if (state.has("requirements")) params.set("requirements", state.get("requirements"));
-  if (state.has("weights")) for (const one of state.all("weights")) params.append("weights", one);
-  else if (state.has("profile") || !state.has("requirements"))
-    params.set("profile", state.get("profile", DEFAULT_PROFILE));
-  if (state.has("completeness")) params.set("completeness", state.get("completeness"));
-  return params;
-}
+/** Claims that several algorithms may be the best, and those that one leads by chance, perhaps. */
+const UNDECIDED = ["ahead", "equal"];
+const UNSURE = [...UNDECIDED, "one-scene", "few-scenes"];
+const MOST_TIED = 5;
+const MOST_STRIP = 8;
+const MOST_PLACES = 10;
 
 /** The parameters of `explain` for a pair under the purpose of the address. */
-export function pairParams(first, second) {
-  const params = purposeParams();
-  params.delete("requirements");
-  params.delete("completeness");
-  if (!params.has("weights") && !params.has("profile")) params.set("profile", DEFAULT_PROFILE);
-  params.set("first", first);
-  params.set("second", second);
-  return params;
-}
+export const pairParams = (first, second) => state.weighed({ first, second });
+
+/** The links to other rules for missing scores. */
+export const otherRules = (context, text) =>
+  !isStatic &&
+  h(
+    "p.links#other-rules",
+    text,
+    context.catalogue.missing_rules
+      .filter((rule) => rule !== state.get("missing", "common"))
+      .map((rule) => link(state.address({ missing: rule === "common" ? null : rule }), GAPS[rule] ?? rule)),
+  );
 
 export function create(root, context) {
-  const about = h("p", { class: "lead", id: "about" });
-  const chips = h("div", { id: "purposes" });
-  const form = h("div", {});
-  const verdict = h("div", { id: "answer", "aria-live": "polite" });
-  const reasons = h("div", { class: "answer-columns" });
-  const because = h("section", { id: "why", "aria-label": "Why" });
-  const pixels = h("section", { id: "crops", "aria-label": "In pixels" });
-  const places = h("section", { id: "places", class: "section" });
-  const glance = h("section", { id: "glance", class: "section" });
-  const open = h("section", { id: "unknown", class: "section" });
-  put(reasons, because, pixels);
+  const about = h("p.lead#about");
+  const verdict = h("section.verdict-band#answer", { "aria-live": "polite", "aria-label": "Verdict" });
+  const because = h("section#why", { "aria-label": "Why" });
+  const pixels = h("section#crops", { "aria-label": "In pixels" });
+  const [places, limits, open, glance] = ["places", "limits", "unknown", "glance"].map((id) =>
+    h(`section.section#${id}`),
+  );
   const tour = h("div", { class: "tour", role: "note", "aria-label": "Tour", hidden: true });
-  put(root, about, tour, chips, form, verdict, reasons, places, glance, open);
+  const lower = h("div.answer-columns.limits-band", limits, open);
+  put(root, about, tour, verdict, h("div.answer-columns", because, pixels), places, lower, glance);
   const main = latest();
   const second = latest();
-  let shown = null;
-
-  async function refresh() {
-    try {
-      const answer = await main((signal) => ask("answer", purposeParams(), { signal }));
-      if (!answer) return;
-      draw(answer);
-      if (!shown) startTour(tour);
-      shown = answer;
-      if (!answer.refused && !unstated()) explainPair(answer);
-    } catch (problem) {
-      if (!(problem instanceof Problem) || problem.allowed.length) throw problem;
-      drawChips(shown?.profiles ?? []);
-      put(verdict, refused(problem));
-      for (const part of [because, pixels, places, open]) put(part);
-    }
-    drawThumbnails(glance, context, chosenColumns(context));
-  }
+  const reasons = createReasons(because, context);
+  let shown = false;
 
   const stating = () => state.has("requirements") || state.get("form") === "requirements";
   // The form is open and not sent yet: an answer to another question would mislead.
   const unstated = () => stating() && !state.has("requirements");
 
+  async function refresh() {
+    const sure = state.get("need") === "sure";
+    try {
+      const answer = unstated() ? { unstated: true } : await main("answer", state.purpose());
+      if (!answer) return;
+      draw(answer);
+      if (!shown) startTour(tour);
+      shown = true;
+      if (sure) drawSure();
+      else if (answer.leader) explainPair(answer);
+    } catch (problem) {
+      if (!(problem instanceof Problem) || problem.allowed.length) throw problem;
+      draw({ refused: true, sentence: problem.message });
+    }
+    drawThumbnails(glance, context, chosenColumns(context));
+  }
+
   function draw(answer) {
-    const bed = testBeds(context).find((one) => one.key === testBed(context));
+    const count = chosen("algorithms", context.algorithms).length;
+    const scenes = chosen("scenes", context.scenes).length;
     put(
       about,
       "Which stereo matcher is right for you, and why: ",
-      h("strong", {}, plural(answer.algorithms, "algorithm")),
+      h("strong", plural(count, "algorithm")),
       " on ",
-      h("strong", {}, plural(state.all("scenes").length || context.scenes.length, "scene")),
+      h("strong", plural(scenes, "scene")),
       " of ",
-      testBedChoice(context, { id: "dataset" }) ?? h("strong", {}, bed?.text ?? listed(answer.datasets, 3)),
+      h("strong", testBed(context).text),
       ". Lower is better.",
     );
-    drawChips(answer.profiles);
-    put(form, stating() ? requirementsForm() : null);
-    if (answer.refused || unstated()) {
-      put(
-        verdict,
-        unstated()
-          ? h("h1", { class: "headline" }, "State what you need, and see who meets it.")
-          : refused({ message: answer.sentence }),
-      );
-      for (const part of [because, pixels, places, open]) put(part);
-      return;
-    }
-    put(
-      verdict,
-      h("h1", { class: "headline" }, answer.headline),
-      answer.detail && h("p", { class: "rest" }, answer.detail),
-      answer.description && h("p", { class: "hint", id: "weighs" }, answer.description),
+    for (const part of [pixels, places, open]) put(part);
+    if (!answer.leader) reasons.clear();
+    drawLimits(limits, context, answer.requirements, { stating: stating() });
+    if (answer.unstated) return put(verdict, h("h1.headline", "State what you need, and see who meets it."));
+    if (answer.refused) return put(verdict, refused({ message: answer.sentence }), otherPurposes());
+    put(verdict, h("div", headline(answer), h("p.rest", detail(answer)), basis(answer)), certainty(answer));
+    drawPlaces(answer);
+    return drawUnknown(answer);
+  }
+
+  const undecided = (answer) => UNDECIDED.includes(answer.claims[0]?.kind);
+
+  // Tied algorithms are equally large; a winner is part of the sentence.
+  function headline(answer) {
+    if (!undecided(answer)) return h("h1.headline", spoken(context, answer.parts[0]));
+    const tied = answer.claims[0].names;
+    return h(
+      "h1.headline.tied",
+      h("span.call", "Too close to call"),
+      tied.slice(0, MOST_TIED).map((name) => named(context, name)),
+      tied.length > MOST_TIED && h("span", `and ${tied.length - MOST_TIED} more`),
+    );
+  }
+
+  const detail = (answer) =>
+    (undecided(answer) ? answer.parts : answer.parts.slice(1)).map((parts) => [spoken(context, parts), " "]);
+
+  function basis(answer) {
+    const commands = [...new Set(answer.not_measured.map((one) => one.command).filter(Boolean))];
+    return [
+      !answer.requirements && answer.description && h("p.hint#weighs", answer.description),
       answer.not_measured.length > 0 &&
         h(
-          "details",
-          { class: "problem" },
+          "details.problem",
           h(
             "summary",
-            {},
-            `${percent(1 - answer.measured_share)} of this is not measured here: `,
+            Number.isFinite(answer.measured_share) &&
+              `${percent(1 - answer.measured_share)} of this is not measured here: `,
             listed(
               answer.not_measured.map((one) => one.words),
               3,
             ),
-            ". How to compute it",
+            commands.length > 0 && ". How to compute it",
           ),
-          [...new Set(answer.not_measured.map((one) => one.command))].map((one) => h("pre", {}, one)),
+          commands.map((one) => h("pre", one)),
         ),
-      answer.requirements &&
-        h(
-          "div",
-          { class: "problem" },
-          h("strong", {}, "What your camera allows: "),
-          answer.requirements.geometry.join(" "),
-        ),
-    );
-    drawPlaces(answer);
-    put(
-      open,
-      answer.unknown.length > 0 && [
-        h("h2", {}, "What is not known"),
-        h(
-          "ul",
-          {},
-          answer.unknown.map((one) => h("li", {}, one)),
-        ),
-        answer.unknown_claims.some((one) => GAP_CLAIMS.includes(one.kind)) &&
-          !isStatic &&
-          h(
-            "p",
-            { class: "links", id: "other-rules" },
-            "Where a score is missing, also possible: ",
-            context.catalogue.missing_rules
-              .filter((rule) => rule !== state.get("missing", "common"))
-              .map((rule) => h("a", { href: state.address({ missing: rule }) }, GAPS[rule] ?? rule)),
-          ),
-      ],
-    );
+    ];
   }
 
-  function chip(text, changes, { on = false, faint = "", id = null } = {}) {
-    return h(
-      "a",
-      {
-        class: `pill${on ? " on" : ""}${faint ? " faint" : ""}`,
-        href: state.address(changes),
-        "aria-current": on ? "true" : null,
-        title: faint || null,
-        "data-chip": id,
-      },
-      text,
-    );
-  }
-
-  function drawChips(profiles) {
-    const none = { profile: null, weights: null, requirements: null, form: null };
-    const own = !state.has("weights") && !state.has("requirements") && state.get("form") !== "requirements";
-    const need = state.get("completeness", "0.9");
-    const start = Object.entries(weights(context)).map(([name, value]) => `${name}=${Number(value.toPrecision(4))}`);
-    const row = (title, ...parts) => h("div", { class: "chips" }, h("span", { class: "chips-title" }, title), parts);
-    const build = row(
-      "I build",
-      profiles.map((one) =>
-        chip(
-          lowerFirst(one.name),
-          { ...none, profile: one.id },
-          {
-            on: own && state.get("profile", DEFAULT_PROFILE) === one.id,
-            faint: one.measured_share === 1 ? "" : one.note,
-            id: one.id,
-          },
-        ),
-      ),
-      !isStatic && chip("my own weights", { ...none, weights: start }, { on: state.has("weights"), id: "weights" }),
-      !isStatic &&
-        chip(
-          "my requirements",
-          { ...none, form: "requirements" },
-          {
-            on: stating(),
-            id: "requirements",
-          },
-        ),
-    );
-    const values = row(
-      "I need a value at",
-      NEEDS.map(([key, text]) =>
-        chip(text, { completeness: key === "0.9" ? null : key }, { on: need === key, id: key }),
-      ),
-      state.has("weights") &&
-        h("a", { class: "hint", href: state.address({}, "compare") }, "Move the weights and see the rows follow →"),
-    );
-    put(chips, build, values);
+  // One dot with its interval per algorithm, and how likely each is to be better than the leader.
+  function certainty(answer) {
+    if (answer.places.length < 2) return null;
+    // One scene says nothing about others.
+    const several = answer.scenes.length > 1;
+    const rows = answer.places.slice(0, MOST_STRIP).map((one) => ({
+      name: one.algorithm,
+      value: one.score,
+      low: several ? (one.score_low ?? null) : null,
+      high: several ? (one.score_high ?? null) : null,
+      note: several && (one.algorithm === answer.leader ? "leads" : chance(one.beats_leader)),
+    }));
+    const more = answer.places.length - rows.length;
+    return strip(context, rows, {
+      axis: `score${rows.some((one) => one.low !== null) ? " with 95 % interval" : ""}, lower is better`,
+      note: several && "chance to be better",
+      name: "scores",
+      caption: more > 0 ? `The best ${rows.length} of ${answer.places.length}; all are listed below.` : "",
+    });
   }
 
   // Who is compared with the leader: the nearest rival, or the next place.
@@ -222,90 +164,101 @@ export function create(root, context) {
 
   async function explainPair(answer) {
     const rival = rivalOf(answer);
-    if (!answer.leader || !rival) {
-      put(because);
-      return put(pixels);
-    }
-    const params = pairParams(answer.leader, rival);
-    try {
-      const explanation = await second((signal) => ask("explain", params, { signal }));
-      if (!explanation) return undefined;
-      why(because, explanation, {
-        title: `Why ${answer.leader} above ${rival}`,
-        most: MOST_TERMS,
-        more: state.address({ first: answer.leader, second: rival }, "versus"),
-        ties: answer.break_even.filter((one) => one.rival === rival),
-      });
-      return drawCrops(pixels, context, explanation);
-    } catch (problem) {
-      if (!(problem instanceof Problem)) throw problem;
-      put(pixels);
-      return put(because, h("p", { class: "hint" }, problem.message));
-    }
+    if (!rival || rival === answer.leader) return;
+    const asked = Promise.all([
+      second("explain", pairParams(answer.leader, rival)),
+      scoresOver(context, answer.scenes),
+    ]);
+    const [explanation, scores] = await attempt(asked, (problem) => [put(because, h("p.hint", problem.message)), null]);
+    if (!scores || !explanation) return;
+    reasons.draw(explanation, scores, {
+      decided: !UNSURE.includes(answer.claims[0]?.kind),
+      more: state.address({ first: answer.leader, second: rival }, "versus"),
+      ties: answer.break_even.filter((one) => one.rival === rival),
+    });
+    await drawCrops(pixels, context, explanation);
   }
 
   function drawPlaces(answer) {
     if (!answer.places.length) return put(places);
+    const several = answer.scenes.length > 1;
+    const [rows, rest] = shortened(answer.places, MOST_PLACES);
     const rank = (one) => (one.rank_low === one.rank_high ? `${one.rank_low}` : `${one.rank_low} to ${one.rank_high}`);
-    const rows = answer.places.map((one) =>
-      h(
-        "tr",
-        { "data-place": one.algorithm },
-        h("td", {}, one.rank),
-        h(
-          "td",
-          { class: "text" },
-          badge(context.styles.get(one.algorithm)),
-          h("a", { href: state.address({ name: one.algorithm }, "algorithm") }, one.algorithm),
-        ),
-        h("td", { "data-label": "score, lower is better" }, digits(one.score)),
-        h("td", { "data-label": "first under small changes of the weights" }, percent(one.first)),
-        h("td", { "data-label": "rank over other scenes" }, rank(one)),
-        h("td", { "data-label": "pixels with a value" }, percent(one.completeness)),
-        h(
-          "td",
-          { class: "text" },
-          one.algorithm !== answer.leader &&
-            h("a", { href: state.address({ first: answer.leader, second: one.algorithm }, "versus") }, "why below"),
-        ),
-      ),
-    );
-    const head = (text, unit = "") => h("th", { scope: "col" }, text, h("span", { class: "unit" }, unit || " "));
+    const head = (text, unit) => cell({}, text, h("span.unit", unit));
+    const why = (first, second) => link(state.address({ first, second }, "versus"), "why it ranks lower");
     return put(
       places,
-      h("h2", {}, "All algorithms, in this order"),
-      h(
-        "div",
-        { class: "scroll", tabindex: 0, role: "region", "aria-label": "Places" },
-        h(
-          "table",
-          { class: "places" },
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              head("rank"),
-              h("th", { class: "text", scope: "col" }, "algorithm", h("span", { class: "unit" }, " ")),
-              head("score", "lower is better"),
-              head("first", "under small changes of the weights"),
-              head("rank", "over other scenes"),
-              head("complete", "pixels with a value"),
-              h("th", { class: "text", scope: "col" }, h("span", { class: "unseen" }, "reason")),
-            ),
-          ),
-          h("tbody", {}, rows),
-        ),
+      h("h2", "All algorithms"),
+      table(
+        [
+          head("rank", " "),
+          cell({ class: "text" }, "algorithm", h("span.unit", " ")),
+          head("score", "lower is better"),
+          head("first", "when the weights vary"),
+          several && head("likely rank", "on new scenes (95 %)"),
+          head("complete", "pixels with a value"),
+          cell({ class: "text" }, h("span.unseen", "reason")),
+        ],
+        rows.map((one) => ({
+          "data-place": one.algorithm,
+          cells: [
+            one.rank,
+            cell({ class: "text" }, linked(context, one.algorithm)),
+            cell({ "data-label": "score, lower is better", "data-full": full(one.score) }, digits(one.score)),
+            cell({ "data-label": "first when the weights vary" }, chance(one.first)),
+            several && cell({ "data-label": "likely rank on new scenes (95 %)" }, rank(one)),
+            cell({ "data-label": "pixels with a value" }, percent(one.completeness)),
+            cell({ class: "text" }, one.algorithm !== answer.leader && why(answer.leader, one.algorithm)),
+          ],
+        })),
+        { class: "places", label: "Places" },
       ),
+      rest,
       h(
-        "p",
-        { class: "links" },
-        h("a", { href: state.address({ model: "weighted" }, "leaderboard") }, "all scores"),
-        h("a", { href: state.address({}, "compare") }, "move the weights"),
+        "p.links",
+        link(state.address({ model: "weighted" }, "leaderboard"), "all scores"),
+        link(state.address({}, "compare"), "compare in charts"),
       ),
     );
   }
 
-  return { refresh, restyle: refresh };
+  const drawUnknown = (answer) =>
+    put(
+      open,
+      answer.unknown.length > 0 && [
+        h("h2", "What is not known"),
+        h(
+          "ul",
+          answer.unknown_parts.map((parts) => h("li", spoken(context, parts))),
+        ),
+        answer.unknown_claims.some((one) => GAP_CLAIMS.includes(one.kind)) &&
+          otherRules(context, "Where a score is missing, also possible: "),
+      ],
+    );
+
+  // Only sure values make no order; maps are compared at equal density instead.
+  function drawSure() {
+    const address = state.address({ density: "open" }, "compare");
+    put(
+      because,
+      h("p", h("a", { id: "equal-density-link", href: address }, "Compare at equal density: error over density")),
+    );
+  }
+
+  // A purpose that is not measured here is no dead end: those that are measured are one click away.
+  function otherPurposes() {
+    const able = context.profiles.filter((one) => one.measured_share > 0);
+    const words = (id) => context.catalogue.profiles.find((one) => one.id === id)?.name;
+    const reset = { ...Object.fromEntries(state.PURPOSE.map((name) => [name, null])), need: null };
+    return h(
+      "p.links#other-purposes",
+      "What can be answered here: ",
+      state.defaults.weights && link(state.address(reset), "accuracy, as measured"),
+      able.map(({ id, measured_share: share }) =>
+        link(state.address({ ...reset, profile: id }), `${words(id)} (${percent(share)} measured)`),
+      ),
+    );
+  }
+
+  return { refresh, restyle: refresh, leave: reasons.leave };
 }

@@ -1,11 +1,12 @@
 // Points in space, drawn here into an image with a depth buffer: no graphics card is needed, and it looks the same
 // everywhere.
 
-import { ask, isStatic, latest, Problem } from "../api.js";
+import { isStatic, latest, Problem } from "../api.js";
 import { choose, h, put } from "../dom.js";
-import { mapParams } from "../selection.js";
+import { mapParams, scenePath } from "../scope.js";
 import * as state from "../state.js";
 
+const FILL = 1.25; // of the box, at the first distance
 const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
 /** A viewer on a canvas; `show(answer)` takes the server's points. */
@@ -14,6 +15,7 @@ function cloudViewer(canvas) {
   let colours = null;
   let centre = [0, 0, 0];
   let size = 1;
+  let spread = [1, 1];
   const view = { yaw: 0.35, pitch: 0.18, distance: 1.25 };
 
   function show(answer) {
@@ -31,6 +33,8 @@ function cloudViewer(canvas) {
     });
     centre = middle.map(([one]) => one);
     size = Math.max(...middle.map(([, low, high]) => high - low), 1e-6);
+    // The nearer the camera, the larger the points: seen from in front, width or height fills the box.
+    spread = middle.slice(0, 2).map(([, low, high]) => Math.max((high - low) / size, 0.05));
     draw();
   }
 
@@ -43,7 +47,7 @@ function cloudViewer(canvas) {
     const image = pen.createImageData(width, height);
     const depth = new Float32Array(width * height).fill(Infinity);
     const [cy, sy, cp, sp] = [Math.cos(view.yaw), Math.sin(view.yaw), Math.cos(view.pitch), Math.sin(view.pitch)];
-    const focal = 1.6 * Math.min(width, height);
+    const focal = FILL * Math.min(width / spread[0], height / spread[1]);
     const dot = Math.max(1, Math.round(1.6 / view.distance + 0.6));
     for (let index = 0, shade = 0; index < points.length; index += 3, shade += 3) {
       const x = (points[index] - centre[0]) / size;
@@ -122,8 +126,8 @@ export function createCloud() {
     tabindex: 0,
     "aria-label": "Point cloud: drag to turn, wheel to come closer, arrow keys turn",
   });
-  const head = h("div", { class: "row" });
-  const box = h("div", { class: "section" }, head, canvas);
+  const head = h("div.row");
+  const box = h("div.section", head, canvas);
   const viewer = cloudViewer(canvas);
   const points = latest();
 
@@ -133,27 +137,26 @@ export function createCloud() {
       ...scene.algorithms.map((name) => [name, name]),
     ];
     const name = isStatic ? null : state.get("cloud");
-    if (isStatic)
-      put(head, h("h2", {}, "Point cloud"), h("span", { class: "hint" }, "Points in space need the server."));
+    if (isStatic) put(head, h("h2", "Point cloud"), h("span.hint", "Points in space need the server."));
     else
       put(
         head,
-        h("h2", {}, "Point cloud"),
+        h("h2", "Point cloud"),
         choose(
           [["-", "off"], ...sources],
           name === null ? "-" : name === "truth" ? "" : name,
           (value) => state.update({ cloud: value === "-" ? null : value === "" ? "truth" : value }),
           { "aria-label": "Point cloud of", id: "cloud-choice" },
         ),
-        h("span", { class: "hint" }, "drag to turn, wheel to come closer"),
-        h("span", { class: "hint", id: "cloud-unit" }),
+        h("span.hint", "drag to turn, wheel to come closer"),
+        h("span.hint#cloud-unit"),
       );
     canvas.hidden = name === null;
     canvas.style.display = name === null ? "none" : "";
     if (name === null) return;
     const own = mapParams(context, { points: 60000 }, [name]);
     if (name !== "truth") own.set("algorithm", name);
-    points((signal) => ask(`scenes/${encodeURIComponent(scene.name)}/cloud`, own, { signal }))
+    points(scenePath(scene.name, "cloud"), own)
       .then((answer) => {
         if (!answer) return;
         viewer.show(answer);
@@ -162,7 +165,7 @@ export function createCloud() {
       })
       .catch((problem) => {
         if (!(problem instanceof Problem)) throw problem;
-        put(head, h("p", { class: "hint" }, problem.message));
+        put(head, h("p.hint", problem.message));
       });
   }
 

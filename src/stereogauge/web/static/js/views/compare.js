@@ -2,19 +2,22 @@
 // to head.
 
 import { ask, isStatic, latest, Problem } from "../api.js";
-import { badge, chart } from "../chart.js";
 import { behind } from "../diagrams.js";
-import { h, put } from "../dom.js";
-import { digits, drawable, full, listed, percent } from "../format.js";
+import { button, cell, h, put, scroll, table } from "../dom.js";
+import { figure, takeAway } from "../figure.js";
+import { chance, digits, drawable, full, listed, percent } from "../format.js";
 import { onWeights, reweighted } from "../reweighted.js";
+import { purposeWords } from "../scope.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
-import { idMark, termWords } from "../words.js";
+import { grouped, refocused } from "../weights.js";
+import { badge, idMark, isolated, lowerFirst, named, termWords } from "../words.js";
 import { drawDensity, offerDensity, waitForDensity } from "./density.js";
 import { drawDifference } from "./difference.js";
 import { createHeadToHead } from "./duel.js";
 import { followingBars } from "./following.js";
-import { testParams } from "./leaderboard.js";
+import { leftOut } from "./leaderboard.js";
+import { weightSliders } from "./sliders.js";
 
 const SEGMENTS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00"];
 const MOST_LINES = 12;
@@ -22,23 +25,16 @@ const FIRST_FEW = 3;
 
 export function create(root, context) {
   const mine = (name) => context.styles.get(name)?.own === true;
-  const bars = h("div", { id: "bars" });
-  const shapes = h("div", { class: "split" });
-  const tests = h("div", {});
-  const duel = h("div", { id: "duel" });
-  const steady = h("div", { id: "steady" });
-  const density = h("div", { class: "section", id: "density" });
-  put(
-    root,
-    bars,
-    steady,
-    h("div", { class: "section" }, shapes),
-    h("div", { class: "section" }, tests),
-    h("div", { class: "section" }, duel),
-    density,
-  );
+  const bars = h("div#bars");
+  const sliders = h("div");
+  const shapes = h("div.split");
+  const tests = h("div");
+  const duel = h("div#duel");
+  const steady = h("div#steady");
+  const density = h("div.section#density");
+  put(root, sliders, bars, steady, h("div.section", shapes), h("div.section", tests), h("div.section", duel), density);
   const weighted = latest();
-  const table = latest();
+  const shaped = latest();
   const significance = latest();
   const moved = latest();
   const cut = latest();
@@ -60,12 +56,11 @@ export function create(root, context) {
   function refreshDensity(sure) {
     if (isStatic) return put(density);
     if (!sure && state.get("density") !== "open") return offerDensity(density);
-    const params = state.selection();
-    if (state.get("curve")) params.set("column", state.get("curve"));
+    const params = state.scope({ column: state.get("curve") });
     if (!density.querySelector("#density-chart")) waitForDensity(density);
     return guarded(
       density,
-      () => cut((signal) => ask("density", params, { signal })),
+      () => cut("density", params),
       (answer) => drawDensity(density, answer, context),
     );
   }
@@ -74,16 +69,15 @@ export function create(root, context) {
   function withoutOrder() {
     put(
       bars,
-      h("h1", {}, "Only where it is sure"),
+      h("h1", "Only where it is sure"),
       h(
-        "p",
-        { class: "caption", id: "only-equal" },
+        "p.caption#only-equal",
         "Values are needed only where an algorithm is sure. Scores at different densities make no order, since ",
         "leaving pixels out would win it; the view Leaderboard shows them with what they cover, and below they are ",
         "compared at equal density.",
       ),
     );
-    for (const part of [steady, shapes, tests, duel]) put(part);
+    for (const part of [sliders, steady, shapes, tests, duel]) put(part);
   }
 
   async function refresh() {
@@ -95,13 +89,11 @@ export function create(root, context) {
       return measured;
     }
     last.shapes = null;
-    const params = state.selection(["profile", "normalisation", "weights"]);
-    params.set("model", "weighted");
-    if (state.get("normalisation") === null) params.delete("normalisation");
+    const params = state.weighed({ model: "weighted", normalisation: state.get("normalisation") });
     await Promise.all([
       guarded(
         bars,
-        () => weighted((signal) => ask("rank", params, { signal })),
+        () => weighted("rank", params),
         (answer) => {
           last.bars = answer;
           drawBars(answer);
@@ -110,9 +102,9 @@ export function create(root, context) {
       guarded(
         shapes,
         () =>
-          table(async (signal) => {
+          shaped(async (signal) => {
             const [found, figures] = await Promise.all(
-              ["table", "shapes"].map((name) => ask(name, state.selection(), { signal })),
+              ["table", "shapes"].map((name) => ask(name, state.scope(), { signal })),
             );
             return { table: found, figures };
           }),
@@ -124,15 +116,11 @@ export function create(root, context) {
     if (last.shapes) drawShapes(last.shapes);
     guarded(
       tests,
-      () => significance((signal) => ask("significance", testParams(last.bars ?? {}), { signal })),
-      (answer) => drawDifference(tests, answer),
+      () => significance("significance", state.weighed()),
+      (answer) => drawDifference(tests, answer, context),
     );
     guarded(duel, headToHead.ask, headToHead.draw);
-    guarded(
-      steady,
-      () => moved((signal) => ask("stability", state.selection(["profile", "normalisation", "weights"]), { signal })),
-      drawSteady,
-    );
+    guarded(steady, () => moved("stability", state.weighed({ normalisation: state.get("normalisation") })), drawSteady);
     return undefined;
   }
 
@@ -143,55 +131,41 @@ export function create(root, context) {
     const ties = answer.break_even?.[1] ?? [];
     const near = ties
       .map((value, at) => ({ at, value, away: value === null ? Infinity : Math.abs(value - answer.weights[at]) }))
+      .filter((one) => answer.effective_weights[one.at] > 0)
       .sort((a, b) => a.away - b.away)[0];
     return h(
-      "div",
-      { id: "weights-mean" },
+      "div#weights-mean",
       h(
-        "p",
-        { class: "caption" },
-        answer.notes.map((note) => `${note} `),
+        "p.caption",
+        isolated(context, answer.notes.map((note) => `${note} `).join("")),
         Number.isFinite(near?.away)
           ? `${second} would tie with ${first} if ${termWords(context, answer.terms[near.at])} ` +
               `weighed ${percent(near.value)} instead of ${percent(answer.weights[near.at])}, ` +
               "the other weights scaled to fit."
           : `No single weight, however changed, makes ${second} tie with ${first}.`,
       ),
-      h(
-        "div",
-        { class: "scroll", tabindex: 0, role: "region", "aria-label": "What each weight means" },
-        h(
-          "table",
-          {},
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              ["metric", "weight", "share of the differences", `weight at which ${second} ties`].map((text, at) =>
-                h("th", { class: at ? null : "text", scope: "col" }, text),
+      scroll(
+        "What each weight means",
+        table(
+          [
+            "metric",
+            "weight",
+            "share of the differences",
+            cell({ class: "words" }, "weight at which ", named(context, second), " ties"),
+          ],
+          answer.terms.map((term, at) => ({
+            "data-term": term,
+            cells: [
+              [termWords(context, term), " ", idMark(term)],
+              percent(answer.weights[at]),
+              cell(
+                { class: answer.effective_weights[at] > 2 * answer.weights[at] ? "best" : null },
+                percent(answer.effective_weights[at]),
               ),
-            ),
-          ),
-          h(
-            "tbody",
-            {},
-            answer.terms.map((term, at) =>
-              h(
-                "tr",
-                { "data-term": term },
-                h("td", { class: "text" }, termWords(context, term), " ", idMark(term)),
-                h("td", {}, percent(answer.weights[at])),
-                h(
-                  "td",
-                  { class: answer.effective_weights[at] > 2 * answer.weights[at] ? "best" : null },
-                  percent(answer.effective_weights[at]),
-                ),
-                h("td", {}, percent(ties[at])),
-              ),
-            ),
-          ),
+              // A term that is 0 for everybody can carry any weight: no tie is owed to it.
+              answer.effective_weights[at] === 0 ? "–" : percent(ties[at]),
+            ],
+          })),
         ),
       ),
     );
@@ -202,54 +176,52 @@ export function create(root, context) {
     if (!weights && follow) drawBars(last.bars);
     const answer = weights && last.bars && reweighted(last.bars, weights);
     if (!answer) return;
-    follow ??= followingBars(bars);
+    follow ??= followingBars(
+      bars,
+      segments(last.bars).map((one) => one.terms),
+    );
     follow(answer);
   });
 
+  // The pieces of a bar: one per property, or one per term where the address asks for it or there is one property.
+  function segments(answer) {
+    const terms = answer.terms.map((term, at) => ({ term, at, property: answer.properties[at] }));
+    const groups = grouped(terms);
+    if (groups.length > 1 && state.get("bars") !== "terms")
+      return groups.map(([property, members]) => ({ words: property, terms: members.map((one) => one.at) }));
+    return terms.map((one) => ({ words: termWords(context, one.term), terms: [one.at], term: one.term }));
+  }
+
   function drawBars(answer) {
     follow = null;
-    const colours = new Map(answer.terms.map((term, index) => [term, SEGMENTS[index % SEGMENTS.length]]));
+    const pieces = segments(answer);
     const longest = Math.max(...answer.rows.map((row) => drawable(row.value) ?? 0), 1e-12);
-    const profile = context.catalogue.profiles.find((one) => one.id === state.get("profile"));
-    const texture = (index) => {
-      if (index < SEGMENTS.length) return {};
-      const angle = `${45 * Math.floor(index / SEGMENTS.length)}deg`;
-      const stripes = `repeating-linear-gradient(${angle}, transparent 0 3px, rgba(255,255,255,.45) 3px 5px)`;
-      return { "background-image": stripes };
+    const shade = (index) => {
+      const lighter = Math.floor(index / SEGMENTS.length);
+      const own = SEGMENTS[index % SEGMENTS.length];
+      return lighter ? `color-mix(in srgb, ${own} ${100 - 30 * lighter}%, var(--paper))` : own;
     };
-    const contribution = (index, column) =>
-      [
-        digits(answer.contributions[index][column]),
-        "of",
-        digits(answer.rows[index].value),
-        `(${answer.scales[column]})`,
-      ].join(" ");
+    const sum = (values, terms) => terms.reduce((total, term) => total + values[term], 0);
+    const weighted = !isStatic;
+    refocused(sliders, () => put(sliders, weighted && weightSliders(context, answer)));
+    const by = (key, text) =>
+      button(text, () => state.update({ bars: key }), { "aria-pressed": String((state.get("bars") ?? null) === key) });
     put(
       bars,
       h(
-        "div",
-        { class: "row" },
-        h("h1", {}, "Weighted combination"),
-        h(
-          "span",
-          { class: "hint" },
-          profile
-            ? `${profile.name} — ${profile.description}`
-            : isStatic
-              ? "Choose a profile in the panel."
-              : "Drag the weights in the panel; the order follows.",
-        ),
+        "div.row",
+        h("h1", "Weighted combination"),
+        h("span.hint", `for ${lowerFirst(purposeWords(context))}; lower is better`),
+        new Set(answer.properties).size > 1 && h("span.end.row", by(null, "by property"), by("terms", "by term")),
       ),
       h(
-        "div",
-        { class: "key" },
-        answer.terms.map((term, index) =>
+        "div.key",
+        pieces.map(({ words, terms }, index) =>
           h(
             "span",
-            {},
-            h("i", { class: "swatch", style: { background: colours.get(term), ...texture(index) } }),
-            `${termWords(context, term)} `,
-            h("span", { class: "share", "data-share": term }, `${Math.round(100 * answer.weights[index])} %`),
+            h("i", { class: "swatch", style: { background: shade(index) } }),
+            `${words} `,
+            h("span", { class: "share", "data-share": words }, `${Math.round(100 * sum(answer.weights, terms))} %`),
           ),
         ),
       ),
@@ -257,47 +229,54 @@ export function create(root, context) {
         "div",
         { class: "bars", role: "group", "aria-label": "Weighted scores, shortest first" },
         answer.rows.map((row, index) => [
+          h("div", { class: "name", "data-bar": row.algorithm }, named(context, row.algorithm)),
           h(
-            "div",
-            { class: "name", "data-bar": row.algorithm },
-            badge(context.styles.get(row.algorithm)),
-            row.algorithm,
-          ),
-          h(
-            "div",
-            { class: "track" },
-            answer.terms.map((term, column) =>
-              h("div", {
+            "div.track",
+            pieces.map(({ words, terms }, place) => {
+              const amount = sum(answer.contributions[index], terms);
+              return h("div", {
                 class: "piece",
-                title: `${termWords(context, term)} (${term}): ${contribution(index, column)}`,
-                style: {
-                  width: `${(100 * Math.max(0, answer.contributions[index][column])) / longest}%`,
-                  background: colours.get(term),
-                  ...texture(column),
-                },
-              }),
-            ),
+                title: `${words}: ${digits(amount)} of ${digits(row.value)}`,
+                style: { width: `${(100 * Math.max(0, amount)) / longest}%`, background: shade(place) },
+              });
+            }),
           ),
-          h("div", { class: "total", title: full(row.value) }, digits(row.value)),
+          h("div", { class: "total", "data-full": full(row.value) }, digits(row.value)),
         ]),
       ),
+      takeAway(barsDeclaration(answer, pieces), context, { name: "weighted-scores", label: "Weighted scores" }),
       weightTable(answer),
-      answer.dropped.length > 0 &&
-        h(
-          "p",
-          { class: "caption" },
-          h("strong", {}, "Left out: "),
-          listed(
-            answer.dropped.map((one) => `${one.kind} ${one.name} (${one.reason})`),
-            3,
-          ),
-          ".",
-        ),
+      leftOut(context, answer.dropped),
       behind(
         ["algorithm", "score", ...answer.terms],
         answer.rows.map((row, index) => [row.algorithm, row.value, ...answer.contributions[index]]),
       ),
     );
+  }
+
+  // The bars as a chart to take away.
+  function barsDeclaration(answer, pieces) {
+    const values = answer.rows.flatMap((row, index) =>
+      pieces.map(({ words, terms }, order) => ({
+        algorithm: row.algorithm,
+        part: words,
+        contribution: terms.reduce((total, term) => total + answer.contributions[index][term], 0),
+        order,
+      })),
+    );
+    const colour = { domain: pieces.map((one) => one.words), range: SEGMENTS };
+    return {
+      data: { values },
+      mark: "bar",
+      width: 520,
+      height: { step: 18 },
+      encoding: {
+        y: { field: "algorithm", type: "nominal", sort: null, title: null },
+        x: { field: "contribution", type: "quantitative", title: "weighted score (lower is better)" },
+        color: { field: "part", type: "nominal", scale: colour, title: null },
+        order: { field: "order", type: "quantitative" },
+      },
+    };
   }
 
   // How much of the order is owed to these very weights.
@@ -313,11 +292,10 @@ export function create(root, context) {
       steady,
       winners.length > 0 && [
         h(
-          "p",
-          { class: "caption", id: "steadiness" },
-          h("strong", {}, "If the weights were a little different: "),
+          "p.caption#steadiness",
+          h("strong", "When the weights vary: "),
           listed(
-            winners.map((row) => `${row.name} ranks first in ${percent(row.first)}`),
+            winners.map((row) => `${row.name} stays first in ${chance(row.first)}`),
             4,
           ),
           " of 2000 random variations of them.",
@@ -326,7 +304,7 @@ export function create(root, context) {
           ["algorithm", "ranked first in", "95 % interval of the rank"],
           rows.map((row) => [
             row.name,
-            percent(row.first),
+            chance(row.first),
             row.low === row.high ? `${row.low}` : `${row.low} – ${row.high}`,
           ]),
         ),
@@ -334,88 +312,80 @@ export function create(root, context) {
     );
   }
 
-  function highlighted(table) {
-    const wanted = state.all("lines").filter((name) => table.algorithms.includes(name));
+  function highlighted({ algorithms }) {
+    const wanted = state.all("lines").filter((name) => algorithms.includes(name));
     if (wanted.length) return wanted;
-    if (table.algorithms.length <= MOST_LINES) return table.algorithms;
+    if (algorithms.length <= MOST_LINES) return algorithms;
     // Sixty lines cannot be read: the first three of the order are drawn, others as they are ticked.
-    const order = last.bars?.rows.map((row) => row.algorithm) ?? table.algorithms;
-    return [...new Set([...table.algorithms.filter(mine), ...order.slice(0, FIRST_FEW)])];
+    const order = last.bars?.rows.map((row) => row.algorithm) ?? algorithms;
+    return [...new Set([...algorithms.filter(mine), ...order.slice(0, FIRST_FEW)])];
   }
 
-  async function drawShapes({ table, figures }) {
-    const names = highlighted(table);
-    const hidden = table.algorithms.filter((name) => !names.includes(name));
-    const rows = names.map((name) => table.algorithms.indexOf(name));
+  async function drawShapes({ table: scores, figures }) {
+    const names = highlighted(scores);
+    const hidden = scores.algorithms.filter((name) => !names.includes(name));
+    const rows = names.map((name) => scores.algorithms.indexOf(name));
     const by = state.get("radar", "rank");
     const mode = (name, text) =>
-      h(
-        "button",
-        { type: "button", "aria-pressed": String(by === name), onclick: () => state.update({ radar: name }) },
-        text,
-      );
+      button(text, () => state.update({ radar: name }), { "aria-pressed": String(by === name) });
     const more =
       figures.usable > figures.columns.length
         ? ` The first ${figures.columns.length} of ${figures.usable} columns are drawn; select fewer to see the others.`
         : "";
     const numbers = (part) =>
       behind(["algorithm", ...figures.columns], () => {
-        const places = figures.columns.map((id) => table.columns.findIndex((one) => one.id === id));
-        return rows.map((row) => [table.algorithms[row], ...places.map((at) => part[row][at])]);
+        const places = figures.columns.map((id) => scores.columns.findIndex((one) => one.id === id));
+        return rows.map((row) => [scores.algorithms[row], ...places.map((at) => part[row][at])]);
       });
-    const [star, lines] = [h("div", { class: "plot" }), h("div", { class: "plot" })];
+    const [star, lines] = [h("div.plot"), h("div.plot")];
     put(
       shapes,
       h(
         "div",
-        {},
         h(
-          "div",
-          { class: "row" },
-          h("h2", {}, "Radar"),
+          "div.row",
+          h("h2", "Radar"),
           mode("rank", "rank"),
           mode("score", "absolute"),
-          h("span", { class: "hint" }, "centre = best"),
+          h("span.hint", "centre = best"),
         ),
         figures.radar[by]
           ? star
-          : h("p", { class: "hint" }, "A radar chart needs at least three columns; select more metrics or regions."),
+          : h("p.hint", "A radar chart needs at least three columns; select more metrics or regions."),
         h(
-          "p",
-          { class: "caption" },
+          "p.caption",
           by === "rank"
             ? "Rank among the selected algorithms; the rings are ranks, the outermost is the last place."
             : "Score divided by what the worst real algorithms reach; △ lies beyond the rim.",
           more,
-          figures.empty.length > 0 && ` No axis, for lack of scores: ${listed(figures.empty)}.`,
+          figures.partial.length > 0 && ` No axis, since some have no rank there: ${listed(figures.partial, 3)}.`,
+          figures.empty.length > 0 && ` No axis, for lack of scores: ${listed(figures.empty, 3)}.`,
+          figures.lacking.length > 0 && ` Not drawn, for lack of ranks: ${listed(figures.lacking, 6)}.`,
         ),
-        numbers(by === "rank" ? table.ranks : table.shares),
+        numbers(by === "rank" ? scores.ranks : scores.shares),
       ),
       h(
         "div",
-        {},
-        h("div", { class: "row" }, h("h2", {}, "Parallel coordinates"), h("span", { class: "hint" }, "best on top")),
-        figures.parallel ? lines : h("p", { class: "hint" }, "Parallel coordinates need at least two columns."),
+        h("div.row", h("h2", "Parallel coordinates"), h("span.hint", "best on top")),
+        figures.parallel ? lines : h("p.hint", "Parallel coordinates need at least two columns."),
         h(
-          "div",
-          { class: "key" },
-          table.algorithms.map((name) =>
+          "div.key",
+          scores.algorithms.map((name) =>
             h(
               "label",
-              {},
               h("input", {
                 type: "checkbox",
                 checked: names.includes(name),
                 "data-line": name,
-                onchange: (event) => toggle(table, name, event.target.checked),
+                onchange: (event) => toggle(scores, name, event.target.checked),
               }),
               " ",
               badge(context.styles.get(name)),
-              name,
+              h("bdi", name),
             ),
           ),
         ),
-        numbers(table.values),
+        numbers(scores.values),
       ),
     );
     // The algorithm under the pointer is emphasised in both charts.
@@ -423,13 +393,16 @@ export function create(root, context) {
     const onHover = (row) => {
       for (const view of drawn) view?.signal("emphasis", row?.algorithm ?? null).runAsync();
     };
-    if (figures.radar[by]) drawn.push(await chart(star, figures.radar[by], { label: "Radar chart", hidden, onHover }));
-    if (figures.parallel)
-      drawn.push(await chart(lines, figures.parallel, { label: "Parallel coordinates", hidden, onHover }));
+    if (figures.radar[by])
+      drawn.push(
+        await figure(star, figures.radar[by], context, { label: "Radar chart", name: "radar", hidden, onHover }),
+      );
+    const options = { label: "Parallel coordinates", name: "parallel-coordinates", hidden, onHover };
+    if (figures.parallel) drawn.push(await figure(lines, figures.parallel, context, options));
   }
 
-  function toggle(table, name, on) {
-    const now = new Set(highlighted(table));
+  function toggle(scores, name, on) {
+    const now = new Set(highlighted(scores));
     on ? now.add(name) : now.delete(name);
     state.update({ lines: now.size ? [...now] : null });
   }

@@ -2,11 +2,12 @@
 
 import { ask, Problem, url } from "../api.js";
 import { h, put } from "../dom.js";
+import { figure } from "../figure.js";
 import { percent } from "../format.js";
 import { image } from "../pictures.js";
-import { bound, classifies, mapParams } from "../selection.js";
+import { bound, classifies, mapParams, scenePath } from "../scope.js";
 import * as state from "../state.js";
-import { columnWords } from "../words.js";
+import { columnWords, named } from "../words.js";
 
 const WIDTH = 200;
 const MOST_SCENES = 2;
@@ -40,7 +41,7 @@ export async function drawCrops(element, context, explanation, most = MOST_SCENE
       const { first, second } = explanation;
       const params = mapParams(context, { first, second, column: column.id }, [first, second]);
       try {
-        return await ask(`scenes/${encodeURIComponent(scene.name)}/contrast`, params);
+        return await ask(scenePath(scene.name, "contrast"), params);
       } catch (problem) {
         if (!(problem instanceof Problem)) throw problem;
         return null;
@@ -50,25 +51,34 @@ export async function drawCrops(element, context, explanation, most = MOST_SCENE
   const crops = found
     .filter(Boolean)
     .flatMap((one) => one.crops.slice(0, 1).map((crop) => ({ scene: one.scene, crop })));
-  if (!crops.length) return put(element);
-  return put(
+  const shifted = found.find((one) => one?.line);
+  const line = shifted && h("div#profile-line");
+  if (!crops.length && !line) return put(element);
+  put(
     element,
-    h("h2", {}, "… in pixels: where the two differ most"),
+    h("h2", "… in pixels: where the two differ most"),
     crops.map((one) => row(context, explanation, column, one)),
-    h(
-      "p",
-      { class: "caption" },
-      `By ${columnWords(context, column)} (${column.label}); pixels that it does not count are grey.`,
-    ),
+    crops.length > 0 &&
+      h("p.caption", `By ${columnWords(context, column)} (${column.label}); pixels that it does not count are grey.`),
+    line,
+    line && h("p", { class: "caption" }, `${shifted.scene}: ${shifted.text}.`),
   );
+  if (!line) return null;
+  return figure(line, shifted.line, context, {
+    label: `Disparities of ${shifted.scene} along a row`,
+    name: "profile-line",
+    named: true,
+  });
 }
+
+const noPicture = (event) => event.target.replaceWith(h("span.no-picture", "no picture"));
 
 function row(context, explanation, column, { scene, crop }) {
   const { first, second } = explanation;
-  const verdict =
-    crop.first_wrong < crop.second_wrong
-      ? `${first} is wrong at ${percent(crop.first_wrong)}, ${second} at ${percent(crop.second_wrong)}`
-      : `${second} is wrong at ${percent(crop.second_wrong)}, ${first} at ${percent(crop.first_wrong)}`;
+  const pair = [
+    [first, crop.first_wrong],
+    [second, crop.second_wrong],
+  ].sort((a, b) => a[1] - b[1]);
   const pane = (layer, algorithm) => `${layer}~${encodeURIComponent(algorithm)}`;
   const address = state.address(
     {
@@ -83,21 +93,24 @@ function row(context, explanation, column, { scene, crop }) {
     const params = mapParams(context, { crop: `${crop.x},${crop.y},${crop.size}`, width: WIDTH }, [algorithm]);
     if (algorithm) params.set("algorithm", algorithm);
     if (layer === "error") params.set("region", column.region);
-    const source = url(`scenes/${encodeURIComponent(scene)}/layers/${layer}.png`, params);
+    const source = url(scenePath(scene, `layers/${layer}.png`), params);
     return h(
       "figure",
-      {},
-      source && image(source, { alt: `${text}, ${scene}`, loading: "lazy" }),
-      h("figcaption", {}, text),
+      source && image(source, { alt: `${text}, ${scene}`, loading: "lazy", onerror: noPicture }),
+      h("figcaption", h("bdi", text)),
     );
   };
   return h(
-    "div",
-    { class: "crop-row" },
-    h("p", {}, h("strong", {}, scene), ` at ${crop.x}, ${crop.y}: ${verdict} `, h("a", { href: address }, "open")),
+    "div.crop-row",
     h(
-      "div",
-      { class: "crop-pictures" },
+      "p",
+      h("strong", scene),
+      ` at ${crop.x}, ${crop.y}: `,
+      pair.map(([name, wrong]) => [named(context, name), ` wrong at ${percent(wrong)} `]),
+      h("a", { href: address }, "open"),
+    ),
+    h(
+      "div.crop-pictures",
       picture("left", "left image"),
       picture("truth", "truth"),
       picture("estimate", first, first),

@@ -1,27 +1,55 @@
-// The critical-difference diagram of a test over all algorithms; the server draws it.
+// Which differences are significant: the critical-difference diagram of a few algorithms, a ranked list of many or of
+// long names.
 
-import { chart } from "../chart.js";
+import { shortened } from "../choices.js";
 import { behind } from "../diagrams.js";
 import { h, put } from "../dom.js";
+import { figure } from "../figure.js";
+import { strip } from "./strip.js";
+
+const MOST_JOINED = 15; // algorithms from which bars that join them cannot be read
+const MOST_LISTED = 20;
+const LETTER = 7; // px of a letter of a name, about
 
 /** Show the answer of `significance` in an element. */
-export function drawDifference(element, answer) {
-  if (!answer.figure) return put(element, h("h2", {}, "Critical difference"), h("p", { class: "hint" }, answer.note));
-  const plot = h("div", { class: "plot" });
+export function drawDifference(element, answer, context) {
+  const title = h("h2", "Critical difference ", h("span.hint", `of the ${answer.of}`));
+  if (!answer.figure) return put(element, title, h("p.hint", answer.note));
+  const average = (name, index) => ({
+    name,
+    value: answer.average_rank[index],
+    low: Math.max(1, answer.average_rank[index] - answer.critical_distance / 2),
+    high: Math.min(answer.algorithms.length, answer.average_rank[index] + answer.critical_distance / 2),
+  });
+  // Names that leave the diagram no room are shortened in the list.
+  const longest = Math.max(...answer.algorithms.map((name) => name.length));
+  const many = answer.algorithms.length > MOST_JOINED || longest * LETTER > element.clientWidth;
+  const rows = answer.algorithms.map(average);
+  const [listed, rest] = shortened(rows, MOST_LISTED);
+  const plot = h("div.plot");
+  const list = () =>
+    put(
+      plot,
+      strip(context, listed, {
+        axis: "average rank with half the critical distance on either side; intervals that overlap are not told apart",
+        name: "critical-difference",
+      }),
+      rest,
+    );
   put(
     element,
-    h("h2", {}, "Critical difference"),
+    title,
     plot,
     h(
-      "p",
-      { class: "caption" },
+      "p.caption",
       `${answer.note} `,
-      `Bars join algorithms that Nemenyi's test at α = ${answer.alpha} does not tell apart.`,
+      !many && `Bars join algorithms that Nemenyi's test at α = ${answer.alpha} does not tell apart.`,
     ),
     behind(
       ["algorithm", "average rank"],
-      answer.algorithms.map((name, index) => [name, answer.average_rank[index]]),
+      rows.map((one) => [one.name, one.value]),
     ),
   );
-  return chart(plot, answer.figure, { label: "Critical-difference diagram" });
+  if (many) return list();
+  return figure(plot, answer.figure, context, { label: "Critical-difference diagram", name: "critical-difference" });
 }

@@ -1,12 +1,12 @@
-// Head to head: two algorithms in one column, scene by scene.
+// Head to head: two algorithms in their score or in one column, scene by scene.
 
-import { ask, latest } from "../api.js";
-import { choose, h, put } from "../dom.js";
-import { digits, drawable, full, number, pValue } from "../format.js";
-import { chosen, chosenColumns } from "../selection.js";
+import { latest } from "../api.js";
+import { stated, statedColumn } from "../choices.js";
+import { cell, figureCell, h, put, scroll, table } from "../dom.js";
+import { drawable, number, plural, pValue } from "../format.js";
+import { chosenAlgorithms, chosenColumns } from "../scope.js";
 import * as state from "../state.js";
-import { shown } from "../theme.js";
-import { columnOption } from "../words.js";
+import { colourOf, named } from "../words.js";
 
 /** Asks and draws the comparison of the chosen pair; `order()` lists the algorithms, best first, where it is known. */
 export function createHeadToHead(root, context, order) {
@@ -14,142 +14,100 @@ export function createHeadToHead(root, context, order) {
   const mine = (name) => context.styles.get(name)?.own === true;
 
   function pairChoice() {
-    const names = chosen(
-      "algorithms",
-      context.algorithms.map((one) => one.name),
-    );
+    const names = chosenAlgorithms(context);
     const ordered = order() ?? names;
     const best = [...ordered.filter(mine), ...ordered.filter((name) => !mine(name))];
     const first = names.includes(state.get("first")) ? state.get("first") : best[0];
     const second = names.includes(state.get("second")) ? state.get("second") : best.find((name) => name !== first);
     const columns = chosenColumns(context);
-    return {
-      names,
-      first,
-      second,
-      columns,
-      column: columns.find((one) => one.id === state.get("duel"))?.id ?? columns[0]?.id,
-    };
+    return { names, first, second, column: columns.find((one) => one.id === state.get("duel"))?.id ?? null };
   }
 
   function askPair() {
     const { first, second, column } = pairChoice();
-    if (!second || !column) return null;
-    const params = state.selection();
-    params.set("first", first);
-    params.set("second", second);
-    params.set("column", column);
-    return pair((signal) => ask("significance", params, { signal }));
+    if (!second) return null;
+    return pair("significance", state.weighed({ first, second, column }));
   }
 
   function draw(answer) {
-    if (!answer?.pair) return put(root, h("p", { class: "hint" }, "Head to head needs two algorithms."));
-    const { names, columns } = pairChoice();
+    if (!answer?.pair) return put(root, h("p.hint", "Head to head needs two algorithms."));
+    const { names } = pairChoice();
     const one = answer.pair;
     const largest = Math.max(...one.scenes.map((row) => Math.abs(drawable(row.difference) ?? 0)), 1e-12);
-    const colour = (name) => shown(context.styles.get(name)?.colour ?? "#888888");
     const ahead = one.probability === null || one.probability >= 0.5;
     const [winner, loser] = ahead ? [one.first, one.second] : [one.second, one.first];
-    const probability = ahead ? one.probability : 1 - one.probability;
-    const verdict =
-      one.probability === null
-        ? one.note
-        : `${winner} beats ${loser} on ${one.column} with probability ${probability.toFixed(2)} over such scenes`;
     const [won, lost] = ahead ? [one.wins, one.losses] : [one.losses, one.wins];
+    const probability = ahead ? one.probability : 1 - one.probability;
+    const pick = (key, value, label) => stated(key, names, value, label, { id: `duel-${key}` });
+    const rowOf = (row) => {
+      const difference = number(row.difference);
+      const share = difference === null ? 0 : Math.min(1, Math.abs(difference) / largest);
+      const better = difference === null || difference === 0 ? null : difference < 0 ? one.first : one.second;
+      const pane = [one.first, one.second].map((name) => `error~${encodeURIComponent(name)}`);
+      const open = { scene: row.scene, column: one.column === "score" ? null : one.column, pane };
+      return [
+        h("a", { href: state.address(open, "scene") }, row.scene),
+        ...[row.first, row.second, row.difference].map((value) => figureCell(value)),
+        cell(
+          { class: "contest text" },
+          h(
+            "div.axis",
+            better &&
+              h("i", {
+                style: {
+                  width: `${50 * share}%`,
+                  [difference < 0 ? "right" : "left"]: "50%",
+                  background: colourOf(context, better),
+                },
+              }),
+          ),
+          h("span.unseen", better ?? "equal, or a score is missing"),
+        ),
+      ];
+    };
     return put(
       root,
       h(
-        "div",
-        { class: "row" },
-        h("h2", {}, "Head to head"),
-        choose(names, one.first, (value) => state.update({ first: value }), {
-          "aria-label": "First algorithm",
-          id: "duel-first",
-        }),
+        "div.row",
+        h("h2", "Head to head"),
+        pick("first", one.first, "First algorithm"),
         "against",
-        choose(names, one.second, (value) => state.update({ second: value }), {
-          "aria-label": "Second algorithm",
-          id: "duel-second",
-        }),
+        pick("second", one.second, "Second algorithm"),
         "in",
-        choose(
-          columns.map((column) => columnOption(context, column)),
-          one.column,
-          (value) => state.update({ duel: value }),
-          { "aria-label": "Column" },
-        ),
+        statedColumn(context, "duel", one.column === "score" ? "" : one.column, "Column", {
+          first: [["", "the score"]],
+          id: "duel-column",
+        }),
       ),
       h(
-        "p",
-        { class: "verdict", id: "verdict" },
-        verdict,
+        "p.verdict#verdict",
+        one.probability === null
+          ? one.note
+          : [
+              named(context, winner),
+              " beats ",
+              named(context, loser),
+              ` on the ${one.column} with probability ${probability.toFixed(2)} over such scenes`,
+            ],
         one.p_value !== null &&
-          h("span", { class: "hint" }, `  ·  ${won} won, ${lost} lost · Wilcoxon ${pValue(one.p_value)}`),
+          h(
+            "span.hint",
+            `  ·  ${won} won, ${lost} lost · Wilcoxon ${pValue(one.p_value)} `,
+            `over ${plural(one.units, "independent scene")}`,
+          ),
       ),
-      h(
-        "div",
-        { class: "scroll", tabindex: 0, role: "region", "aria-label": "Table" },
-        h(
-          "table",
+      scroll(
+        "Scene by scene",
+        table(
+          [
+            "scene",
+            cell({}, named(context, one.first), h("span.unit", one.unit)),
+            cell({}, named(context, one.second), h("span.unit", one.unit)),
+            "difference",
+            cell({ class: "text" }, "better"),
+          ],
+          one.scenes.map(rowOf),
           { class: "duel" },
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              h("th", { class: "text", scope: "col" }, "scene"),
-              h("th", { scope: "col" }, one.first, h("span", { class: "unit" }, one.unit)),
-              h("th", { scope: "col" }, one.second, h("span", { class: "unit" }, one.unit)),
-              h("th", { scope: "col" }, "difference"),
-              h("th", { class: "text", scope: "col" }, "better"),
-            ),
-          ),
-          h(
-            "tbody",
-            {},
-            one.scenes.map((row) => {
-              const difference = number(row.difference);
-              const share = difference === null ? 0 : Math.min(1, Math.abs(difference) / largest);
-              const winner = difference === null || difference === 0 ? null : difference < 0 ? one.first : one.second;
-              const style = winner && {
-                width: `${50 * share}%`,
-                [difference < 0 ? "right" : "left"]: "50%",
-                background: colour(winner),
-              };
-              return h(
-                "tr",
-                {},
-                h(
-                  "td",
-                  { class: "text" },
-                  h(
-                    "a",
-                    {
-                      href: state.address(
-                        {
-                          scene: row.scene,
-                          column: one.column,
-                          pane: [`error~${encodeURIComponent(one.first)}`, `error~${encodeURIComponent(one.second)}`],
-                        },
-                        "scene",
-                      ),
-                    },
-                    row.scene,
-                  ),
-                ),
-                h("td", { title: full(row.first) }, digits(row.first)),
-                h("td", { title: full(row.second) }, digits(row.second)),
-                h("td", { title: full(row.difference) }, digits(row.difference)),
-                h(
-                  "td",
-                  { class: "contest text" },
-                  h("div", { class: "axis" }, winner && h("i", { style })),
-                  h("span", { class: "unseen" }, winner ?? "equal, or a score is missing"),
-                ),
-              );
-            }),
-          ),
         ),
       ),
     );

@@ -1,5 +1,5 @@
 // The rows of the board, and the bars of Compare, while a weight is dragged. They move by transforms, which need no new
-// layout, and only those in sight get new numbers; once the finger rests, all is drawn anew.
+// layout, and only those in sight get new numbers; once the finger rests, all is drawn again.
 
 import { digits, drawable } from "../format.js";
 
@@ -19,7 +19,7 @@ function sight(element, board = element) {
 /** A function that shows the ranked rows of a `reweighted` answer in the board as it stands. */
 export function following(board) {
   const table = board.querySelector("table");
-  const [head, body] = [table.tHead.rows[0], table.tBodies[0]];
+  const [head, body] = [table.tHead.lastElementChild, table.tBodies[0]];
   const start = body.offsetTop;
   // Everything is measured before anything is changed.
   const widths = [head.cells[0], head.cells[2]].map((cell) => [cell, cell.offsetWidth]);
@@ -52,8 +52,12 @@ export function following(board) {
   };
 }
 
-/** A function that shows a `reweighted` answer in the bars of Compare, and in their key, as they stand. */
-export function followingBars(element) {
+/**
+ * A function that shows a `reweighted` answer in the bars of Compare, and in their key, as they stand; `segments` lists
+ * the terms of each piece of a bar.
+ */
+export function followingBars(element, segments) {
+  const sum = (values, terms) => terms.reduce((total, term) => total + values[term], 0);
   const bars = element.querySelector(".bars");
   const shares = [...element.querySelectorAll("[data-share]")].map(textOf);
   const start = bars.offsetTop;
@@ -71,8 +75,8 @@ export function followingBars(element) {
   return (answer) => {
     const [from, to] = sight(bars);
     const longest = Math.max(...answer.rows.map((row) => drawable(row.value) ?? 0), 1e-12);
-    answer.weights.forEach((weight, term) => {
-      shares[term].data = `${Math.round(100 * weight)} %`;
+    segments.forEach((terms, place) => {
+      shares[place].data = `${Math.round(100 * sum(answer.weights, terms))} %`;
     });
     answer.rows.forEach(({ algorithm, value, rank, was }, index) => {
       const row = rows.get(algorithm);
@@ -80,8 +84,8 @@ export function followingBars(element) {
       if (places[index] + row.height < from || places[index] > to) return;
       row.total.data = digits(value);
       row.parts[2].classList.toggle("flipped", rank !== was);
-      row.pieces.forEach((piece, term) => {
-        piece.style.width = `${(100 * Math.max(0, answer.contributions[index][term])) / longest}%`;
+      row.pieces.forEach((piece, place) => {
+        piece.style.width = `${(100 * Math.max(0, sum(answer.contributions[index], segments[place]))) / longest}%`;
       });
     });
   };

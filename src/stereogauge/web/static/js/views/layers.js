@@ -2,6 +2,8 @@
 
 import { isStatic } from "../api.js";
 import { choose, h } from "../dom.js";
+import { digits, full } from "../format.js";
+import { declared } from "../scope.js";
 
 const LAYERS = {
   left: "left image",
@@ -79,3 +81,34 @@ export function paneHead(scene, spec, pictured, { change, close }) {
     ),
   ];
 }
+
+/** The score of a metric's picture, and its rank among the `shown` ones of the same metric: { metric, score }. */
+export function scoreWords(context, { metric, score }, shown) {
+  if (score === null || score === undefined) return null;
+  const { direction } = declared(context, metric) ?? {};
+  const cost = (value) => (direction === "higher" ? -value : direction === "zero" ? Math.abs(value) : value);
+  const rivals = shown.filter((one) => one.metric === metric && Number.isFinite(one.score));
+  const rank = 1 + rivals.filter((one) => cost(one.score) < cost(score)).length;
+  const unit = context.columns.find((one) => one.metric === metric)?.unit ?? "";
+  return h(
+    "strong",
+    { class: "score", title: full(score), "data-score": full(score) },
+    `${metric} ${digits(score)} ${unit}`.trim(),
+    rivals.length > 1 && `, rank ${rank} of ${rivals.length} shown`,
+  );
+}
+
+/** The crops of a small set of pixels; `picture(crop)` draws one and `jump(crop)` leads there. */
+export const cropRow = (crops, picture, jump) =>
+  crops.length > 0 &&
+  h(
+    "span.set-crops",
+    crops.map((one) =>
+      h(
+        "button",
+        { type: "button", title: `at ${one.x}, ${one.y}`, onclick: () => jump(one) },
+        picture(one),
+        `${one.pixels} px`,
+      ),
+    ),
+  );

@@ -1,12 +1,13 @@
 // Panes that pan and zoom together: one transform for all, pixels stay pixels when enlarged.
 
 import { h } from "../dom.js";
+import { drawing } from "../drawing.js";
 import { digits } from "../format.js";
 import { show } from "../pictures.js";
 
 const MOST_ZOOM = 64;
 const KEEP = 24;
-const OVERLAY = 0.55; // so that the map below stays readable
+const OVERLAY = 0.75; // seen on every colour map, and the map below stays readable
 const pictures = new Map();
 
 /** A picture by its address, kept while it is among the last ones used. */
@@ -22,7 +23,7 @@ export function picture(address) {
     loaded.catch(() => pictures.delete(address));
     if (pictures.size > KEEP) pictures.delete(pictures.keys().next().value);
   }
-  return pictures.get(address);
+  return drawing(pictures.get(address));
 }
 
 /** Where all panes look: centre in pixels of the scene and zoom relative to fitting. */
@@ -207,11 +208,10 @@ export function steer(canvas, look, { changed, hover, swipeTo }) {
 /** The words and colours under a pane. */
 export function legend(info) {
   return [
-    h("span", {}, info.title),
+    h("span", info.title),
     info.limits && info.bar.length
       ? h(
-          "span",
-          { class: "row" },
+          "span.row",
           digits(info.limits[0]),
           h("span", { class: "bar-colours", style: { background: `linear-gradient(90deg, ${info.bar.join()})` } }),
           `${digits(info.limits[1])} ${info.unit}`,
@@ -220,7 +220,6 @@ export function legend(info) {
     info.legend.map((one) =>
       h(
         "span",
-        {},
         h("i", {
           class: `swatch${one.colour === "hatched" ? " hatch" : ""}`,
           style: one.colour === "hatched" ? {} : { background: one.colour },
@@ -228,6 +227,6 @@ export function legend(info) {
         one.text,
       ),
     ),
-    info.note ? h("strong", {}, info.note) : null,
+    info.note ? h("strong", info.note) : null,
   ];
 }

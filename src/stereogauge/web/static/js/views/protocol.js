@@ -1,8 +1,8 @@
 // What every number was computed under.
 
-import { h, put } from "../dom.js";
+import { button, cell, h, put, scroll, table } from "../dom.js";
 import { defineColumn, defineRegion } from "../popup.js";
-import { protocolTitle } from "../selection.js";
+import { declared, protocolTitle } from "../scope.js";
 import * as state from "../state.js";
 
 export function create(root, context) {
@@ -13,22 +13,20 @@ export function create(root, context) {
     const regions = [...new Set(context.columns.map((one) => one.region))];
     put(
       root,
-      h("div", { class: "row" }, h("h1", {}, `Protocol ${own.name}`), h("span", { class: "hint" }, own.description)),
+      h("div.row", h("h1", `Protocol ${own.name}`), h("span.hint", own.description)),
       h(
-        "p",
-        { class: "caption" },
+        "p.caption",
         "Every score on this site carries the scoring hash ",
-        h("code", { id: "scoring-hash" }, own.key),
+        h("code#scoring-hash", own.key),
         "; scores with different hashes cannot be compared. ",
         own.also.length > 0 && `The protocols ${own.also.join(", ")} make the same choices and share these scores. `,
         "The whole protocol, with its selection, has the hash ",
-        h("code", {}, own.hash),
+        h("code", own.hash),
         ".",
       ),
       catalogue.protocols.length > 1 &&
         h(
-          "p",
-          { class: "row" },
+          "p.row",
           "Other protocols here: ",
           catalogue.protocols
             .filter((one) => one.key !== own.key)
@@ -49,89 +47,41 @@ export function create(root, context) {
             ),
         ),
       h(
-        "div",
-        { class: "split section" },
+        "div.split.section",
         h(
           "div",
-          {},
-          h("h2", {}, "Choices"),
-          h("pre", { id: "protocol-text" }, own.text),
+          h("h2", "Choices"),
+          h("pre#protocol-text", own.text),
           h(
-            "p",
-            { class: "hint" },
+            "p.hint",
             "Save this text as protocol.toml and evaluate with --protocol protocol.toml to get comparable scores.",
           ),
         ),
         h(
           "div",
-          {},
-          h("h2", {}, "Metrics with scores"),
-          h(
-            "div",
-            { class: "scroll" },
-            h(
-              "table",
-              { class: "sources" },
-              h(
-                "thead",
-                {},
-                h(
-                  "tr",
-                  {},
-                  ["id", "name", "unit", "better", "source"].map((one) =>
-                    h("th", { class: "text", scope: "col" }, one),
+          h("h2", "Metrics with scores"),
+          scroll(
+            "Metrics with scores",
+            table(
+              ["id", "name", "unit", "better", "source"].map((one) => cell({ class: "text" }, one)),
+              metrics.map((id) => {
+                const own = declared(context, id);
+                const region = context.columns.find((one) => one.metric === id).region;
+                return [
+                  button(id, (event) => defineColumn(event.currentTarget, catalogue, id, region), { class: "quiet" }),
+                  ...[own?.name, own?.unit, own?.direction, own?.source].map((text) =>
+                    cell({ class: "text" }, text || "–"),
                   ),
-                ),
-              ),
-              h(
-                "tbody",
-                {},
-                metrics.map((id) => {
-                  const declared = catalogue.metrics.find((one) => one.id === id.split("@")[0]);
-                  return h(
-                    "tr",
-                    {},
-                    h(
-                      "td",
-                      { class: "text" },
-                      h(
-                        "button",
-                        {
-                          type: "button",
-                          class: "quiet",
-                          onclick: (event) =>
-                            defineColumn(
-                              event.currentTarget,
-                              catalogue,
-                              id,
-                              context.columns.find((one) => one.metric === id).region,
-                            ),
-                        },
-                        id,
-                      ),
-                    ),
-                    [declared?.name, declared?.unit, declared?.direction, declared?.source].map((text) =>
-                      h("td", { class: "text" }, text || "–"),
-                    ),
-                  );
-                }),
-              ),
+                ];
+              }),
+              { class: "sources" },
             ),
           ),
-          h("h2", { class: "section" }, "Regions with scores"),
+          h("h2.section", "Regions with scores"),
           h(
             "p",
-            {},
             regions.map((id) =>
-              h(
-                "button",
-                {
-                  type: "button",
-                  class: "quiet",
-                  onclick: (event) => defineRegion(event.currentTarget, catalogue, id),
-                },
-                id,
-              ),
+              button(id, (event) => defineRegion(event.currentTarget, catalogue, id), { class: "quiet" }),
             ),
           ),
         ),

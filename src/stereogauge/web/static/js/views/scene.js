@@ -1,35 +1,44 @@
 // The scene: up to four linked panes, a swipe, the values under the pointer, where errors lie, and points in space.
 
 import { ask, isStatic, latest, Problem, url } from "../api.js";
-import { calm, choose, h, put } from "../dom.js";
+import { button, choose, h, put } from "../dom.js";
+import { calm } from "../drawing.js";
+import { takeMap } from "../figure.js";
 import { digits, percent } from "../format.js";
-import { bound, chosen, classifies, mapParams, metrics } from "../selection.js";
+import { image } from "../pictures.js";
+import { bound, chosen, classifies, declared, mapParams, metrics, namesOf, scenePath } from "../scope.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
+import { named, regionWords } from "../words.js";
 import { drawBest, drawCarried } from "./carried.js";
 import { createCloud } from "./cloud.js";
 import { drawInspector } from "./inspector.js";
-import { layerChoices, OF_ALGORITHM, paneHead, parse, write } from "./layers.js";
+import { cropRow, layerChoices, OF_ALGORITHM, paneHead, parse, scoreWords, write } from "./layers.js";
 import { drawObjects } from "./objects.js";
 import { Look, legend, paint, picture, steer } from "./panes.js";
 
 const MOST_PANES = 4;
 const STACKED_FROM = 2; // width / height: two such panes side by side would be too small to read
+const BLOCK_WIDTH = 96;
+const MOST_BLOCKS = 8;
+const CROP_WIDTH = 150;
+const BLINK = 600; // ms between the two maps
 const STEERING =
   "drag or arrow keys to pan, click and wheel or plus and minus to zoom, 0 to fit, digits switch the layer, " +
   "brackets move the swipe";
+const HINT = "Click a pane, then the wheel zooms; drag moves, double click fits, 1 … 9 switch the layer.";
 
 export function create(root, context) {
-  const head = h("div", { class: "row scene-head" });
-  const clicked = h("p", { class: "clicked", id: "carried" });
-  const panesBox = h("div", { class: "panes" });
-  const inspector = h("div", { id: "inspector" });
-  const blocks = h("div", { id: "blocks" });
-  const objects = h("div", { id: "objects" });
+  const head = h("div.row.scene-head");
+  const clicked = h("p.clicked#carried");
+  const panesBox = h("div.panes");
+  const inspector = h("div#inspector");
+  const blocks = h("div#blocks");
+  const objects = h("div#objects");
   const side = h("aside", { class: "inspector", "aria-label": "Inspector" }, inspector, blocks, objects);
-  const best = h("section", { class: "section", id: "best-here" });
+  const best = h("section.section#best-here");
   const cloud = createCloud();
-  put(root, head, clicked, h("div", { class: "scene-side" }, h("div", {}, panesBox), side), best, cloud.box);
+  put(root, head, clicked, h("div.scene-side", h("div", panesBox), side), best, cloud.box);
   const about = latest();
   const pixel = latest();
   const worst = latest();
@@ -42,12 +51,12 @@ export function create(root, context) {
   let block = null;
   let overlay = null;
   let swipe = 0.5;
+  let blinking = 0;
   const remember = calm(() => {
-    state.note({
+    state.note("scene", {
       at: look.zoom === 1 ? null : `${look.x.toFixed(1)},${look.y.toFixed(1)},${look.zoom.toFixed(3)}`,
       ...(state.get("swipe") ? { swipe: swipe.toFixed(3) } : {}),
     });
-    root.dataset.ready = location.hash;
   }, 200);
 
   const mine = (name) => context.styles.get(name)?.own === true;
@@ -76,7 +85,7 @@ export function create(root, context) {
       .map(parse)
       .filter((one) => layerChoices(scene).includes(one.layer));
     if (stated.length) return stated.slice(0, MOST_PANES);
-    const everybody = context.algorithms.map((one) => one.name);
+    const everybody = namesOf(context.algorithms);
     const own = [...everybody.filter(mine), ...chosen("algorithms", everybody)].filter((name) =>
       scene.algorithms.includes(name),
     );
@@ -106,16 +115,13 @@ export function create(root, context) {
     return able.find((one) => one.id === state.get("column")) ?? able.find((one) => one.region === "nonocc") ?? able[0];
   };
 
-  const pictured = () =>
-    metrics(context).filter((id) => context.catalogue.metrics.find((one) => one.id === id.split("@")[0])?.picture);
+  const pictured = () => metrics(context).filter((id) => declared(context, id)?.picture);
 
   async function refresh() {
-    const names = context.scenes.map((one) => one.name);
+    const names = namesOf(context.scenes);
     const name = state.get("scene") ?? chosen("scenes", names)[0];
     try {
-      const answer = await about((signal) =>
-        ask(`scenes/${encodeURIComponent(name)}/about`, mapParams(context, {}, [...context.styles.keys()]), { signal }),
-      );
+      const answer = await about(scenePath(name, "about"), mapParams(context, {}, [...context.styles.keys()]));
       if (answer === undefined) return;
       if (scene?.name !== answer.name) {
         block = null;
@@ -143,7 +149,7 @@ export function create(root, context) {
     if (at.length === 3 && at.every(Number.isFinite)) [look.x, look.y, look.zoom] = at;
     else look.fit();
     drawHead();
-    await Promise.all([drawPanes(), drawCarried(clicked, scene.name, shownAlgorithms()[0], carried())]);
+    await Promise.all([drawPanes(), drawCarried(clicked, context, scene.name, shownAlgorithms()[0], carried())]);
     drawBlocks();
     listObjects();
     cloud.show(scene, context);
@@ -151,12 +157,10 @@ export function create(root, context) {
   }
 
   const sceneChoice = (name) =>
-    choose(
-      context.scenes.map((one) => one.name),
-      name,
-      (value) => state.update({ scene: value, at: null }),
-      { "aria-label": "Scene", id: "scene-choice" },
-    );
+    choose(namesOf(context.scenes), name, (value) => state.update({ scene: value, at: null }), {
+      "aria-label": "Scene",
+      id: "scene-choice",
+    });
 
   function drawHead() {
     const count = specs().length;
@@ -170,16 +174,14 @@ export function create(root, context) {
       .join(" · ");
     put(
       head,
-      h("h1", { class: "unseen" }, `Scene ${scene.name}`),
+      h("h1.unseen", `Scene ${scene.name}`),
       sceneChoice(scene.name),
-      h("span", { class: "hint" }, facts),
-      scene.hidden && h("strong", { class: "hint" }, "ground truth hidden"),
+      h("span.hint", facts),
+      scene.hidden && h("strong.hint", "ground truth hidden"),
       h(
-        "span",
-        { class: "end row" },
+        "span.end.row",
         h(
           "label",
-          {},
           "overlay ",
           choose(
             [["", "none"], ...scene.regions],
@@ -202,7 +204,6 @@ export function create(root, context) {
           !isStatic &&
           h(
             "label",
-            {},
             "error up to ",
             choose(
               [["", "5"], "1", "2", "3", "10", "20"],
@@ -212,40 +213,38 @@ export function create(root, context) {
             ),
             " px",
           ),
-        h(
-          "button",
+        button("swipe", () => state.update({ swipe: state.has("swipe") ? null : "0.5", blink: null }), {
+          id: "swipe",
+          "aria-pressed": String(state.has("swipe")),
+          disabled: count < 2 && !state.has("swipe"),
+        }),
+        button(
+          "blink",
+          () => state.update(state.has("blink") ? { swipe: null, blink: null } : { swipe: "0", blink: "on" }),
           {
-            type: "button",
-            id: "swipe",
-            "aria-pressed": String(state.has("swipe")),
-            onclick: () => state.update({ swipe: state.has("swipe") ? null : "0.5" }),
-            disabled: count < 2 && !state.has("swipe"),
+            id: "blink",
+            title: "Show the first two maps in turn",
+            "aria-pressed": String(state.has("blink")),
+            disabled: count < 2 && !state.has("blink"),
           },
-          "swipe",
         ),
-        h(
-          "button",
-          {
-            type: "button",
-            onclick: () => {
-              look.fit();
-              moved();
-            },
-          },
-          "fit",
-        ),
-        h(
-          "button",
-          {
-            type: "button",
-            id: "add-pane",
-            disabled: count >= MOST_PANES,
-            onclick: () => state.update({ pane: [...specs(), specs().at(-1)].map(write) }),
-          },
-          "add pane",
-        ),
+        button("fit", () => {
+          look.fit();
+          moved();
+        }),
+        button("add pane", () => state.update({ pane: [...specs(), specs().at(-1)].map(write) }), {
+          id: "add-pane",
+          disabled: count >= MOST_PANES,
+        }),
       ),
+      h("p.hint.steering", HINT),
     );
+    clearInterval(blinking);
+    if (state.has("blink"))
+      blinking = setInterval(() => {
+        swipe = swipe > 0.5 ? 0 : 1;
+        redraw();
+      }, BLINK);
   }
 
   async function drawPanes() {
@@ -267,11 +266,44 @@ export function create(root, context) {
     const name = state.get("overlay");
     const known = name && !scene.hidden && (scene.regions.includes(name) || !isStatic);
     const overlayUrl = known
-      ? url(`scenes/${encodeURIComponent(scene.name)}/layers/region.png`, params({ layer: "region", metric: name }))
+      ? url(scenePath(scene.name, "layers/region.png"), params({ layer: "region", metric: name }))
       : null;
     overlay = overlayUrl ? await picture(overlayUrl).catch(() => null) : null;
     if (overlayUrl && !overlay) await explainOverlay(name);
     await Promise.all(panes.map((pane, index) => loadPane(pane, visible[index], swiping() ? wanted[1] : null)));
+    drawFeet();
+  }
+
+  /** Legends, and the scores of metrics' pictures with their ranks among those that are shown. */
+  function drawFeet() {
+    const shown = panes.flatMap((pane) => pane.infos);
+    for (const pane of panes.filter((one) => one.infos.length))
+      put(
+        pane.foot,
+        pane.infos.map((info, place) => [
+          place > 0 && h("span", "│"),
+          scoreWords(context, info, shown),
+          legend(info),
+          takeMap(context, scene.name, info.spec.layer, params(info.spec), info),
+        ]),
+        cropRow(pane.infos[0].crops ?? [], (crop) => cropPicture(pane.spec, crop), showCrop),
+      );
+  }
+
+  /** A crop of a pane's picture. */
+  function cropPicture(spec, { x, y, width, height }) {
+    if (isStatic) return `${x}, ${y}: `;
+    const own = params(spec);
+    const side = Math.min(Math.max(width, height), scene.width, scene.height);
+    own.set("crop", [Math.min(x, scene.width - side), Math.min(y, scene.height - side), side].join());
+    own.set("width", CROP_WIDTH);
+    return image(url(scenePath(scene.name, `layers/${spec.layer}.png`), own), { alt: "", loading: "lazy" });
+  }
+
+  function showCrop({ x, y, width, height }) {
+    look.zoom = Math.max(1, Math.min(look.width / width, look.height / height));
+    look.centre(x + width / 2, y + height / 2);
+    moved();
   }
 
   function makePane(index) {
@@ -282,9 +314,10 @@ export function create(root, context) {
     const own = {
       index,
       canvas,
-      head: h("div", { class: "pane-head" }),
-      foot: h("div", { class: "pane-foot" }),
+      head: h("div.pane-head"),
+      foot: h("div.pane-foot"),
       spec: {},
+      infos: [],
       image: null,
       other: null,
     };
@@ -332,7 +365,7 @@ export function create(root, context) {
 
   async function loadPane(pane, spec, second) {
     pane.spec = spec;
-    const path = (layer) => `scenes/${encodeURIComponent(scene.name)}/layers/${layer}`;
+    const path = (layer) => scenePath(scene.name, `layers/${layer}`);
     const controls = (one, index) =>
       paneHead(scene, one, pictured(), {
         change: (changes) => change(index, changes),
@@ -345,7 +378,7 @@ export function create(root, context) {
                 .map(write),
             })),
       });
-    put(pane.head, controls(spec, pane.index), second && [h("span", {}, "│"), controls(second, pane.index + 1)]);
+    put(pane.head, controls(spec, pane.index), second && [h("span", "│"), controls(second, pane.index + 1)]);
     // The old picture stays, dimmed, until the new one can replace it together with its legend.
     pane.box.classList.add("loading");
     try {
@@ -357,11 +390,13 @@ export function create(root, context) {
         second ? picture(url(`${path(second.layer)}.png`, params(second))) : null,
         second ? ask(path(second.layer), params(second)) : null,
       ]);
-      Object.assign(pane, { image, other });
+      const metricOf = (one) => (one.layer === "metric" ? (one.metric ?? pictured()[0]) : null);
+      const infos = [{ ...info, spec, metric: metricOf(spec) }];
+      if (otherInfo) infos.push({ ...otherInfo, spec: second, metric: metricOf(second) });
+      Object.assign(pane, { image, other, infos });
       pane.box.dataset.loaded = address;
-      put(pane.foot, legend(info), otherInfo && [h("span", {}, "│"), legend(otherInfo)]);
     } catch (problem) {
-      Object.assign(pane, { image: null, other: null });
+      Object.assign(pane, { image: null, other: null, infos: [] });
       put(pane.foot, problem.message);
     }
     pane.box.classList.remove("loading");
@@ -392,7 +427,7 @@ export function create(root, context) {
     const own = mapParams(context, { x: pointer[0], y: pointer[1] }, shownAlgorithms());
     for (const name of shownAlgorithms()) own.append("algorithms", name);
     try {
-      const answer = await pixel((signal) => ask(`scenes/${encodeURIComponent(scene.name)}/pixel`, own, { signal }));
+      const answer = await pixel(scenePath(scene.name, "pixel"), own);
       if (answer) drawInspector(inspector, context.styles, answer);
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
@@ -403,7 +438,7 @@ export function create(root, context) {
   async function explainOverlay(name) {
     const input = head.querySelector("#overlay-text");
     try {
-      await ask(`scenes/${encodeURIComponent(scene.name)}/layers/region`, params({ layer: "region", metric: name }));
+      await ask(scenePath(scene.name, "layers/region"), params({ layer: "region", metric: name }));
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
       input?.after(h("span", { class: "hint", role: "alert" }, problem.message));
@@ -421,15 +456,11 @@ export function create(root, context) {
     if (state.get("objects") !== "on")
       return put(
         objects,
-        h(
-          "button",
-          { type: "button", id: "by-object", onclick: () => state.update({ objects: "on" }) },
-          "scores by object",
-        ),
+        button("scores by object", () => state.update({ objects: "on" }), { id: "by-object" }),
       );
     const own = mapParams(context, { algorithms: algorithm }, [algorithm]);
     try {
-      const answer = await parts((signal) => ask(`scenes/${encodeURIComponent(scene.name)}/objects`, own, { signal }));
+      const answer = await parts(scenePath(scene.name, "objects"), own);
       if (!answer) return undefined;
       return drawObjects(objects, answer, algorithm, (one) => {
         look.zoom = Math.max(1, Math.min(8, scene.width / (2 * one.width), scene.height / (2 * one.height)));
@@ -439,7 +470,7 @@ export function create(root, context) {
       });
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
-      return put(objects, h("p", { class: "hint" }, problem.message));
+      return put(objects, h("p.hint", problem.message));
     }
   }
 
@@ -450,43 +481,66 @@ export function create(root, context) {
     const metric = shownMetric && !isStatic ? (shownMetric.metric ?? pictured()[0]) : null;
     const algorithm = spec.algorithm ?? scene.algorithms[0];
     const own = mapParams(context, { algorithm }, [algorithm]);
-    const region = isStatic ? null : state.get("overlay") || carried().region;
+    // A metric with pixels of its own needs no region; else the one that the page judges by.
+    const free = !metric || !declared(context, metric)?.region;
+    const usual = free && scene.regions.includes(judged()?.region) ? judged().region : null;
+    const region = isStatic ? null : state.get("overlay") || carried().region || usual;
     if (metric) own.set("metric", metric);
     if (region) own.set("region", region);
     try {
-      const answer = await worst((signal) => ask(`scenes/${encodeURIComponent(scene.name)}/blocks`, own, { signal }));
+      const answer = await worst(scenePath(scene.name, "blocks"), own);
       if (!answer) return undefined;
       return put(
         blocks,
-        h("h2", { class: "section" }, "Where it goes wrong"),
+        h("h2.section", "Where it goes wrong"),
         h(
-          "p",
-          { class: "caption" },
-          `The blocks that hold most of ${metric ?? "the absolute error"} of ${algorithm}` +
-            `${region ? ` inside ${region}` : ""}.`,
+          "p.caption",
+          `The parts with the largest share of ${metric ?? "the absolute error"} of `,
+          named(context, algorithm),
+          region && ` on pixels ${regionWords(context, region)}`,
+          ". Click to go there.",
         ),
         answer.length
           ? h(
-              "ol",
-              { class: "blocks" },
-              answer.map((one) =>
-                h(
-                  "li",
-                  {},
+              "ol.blocks",
+              answer
+                .slice(0, MOST_BLOCKS)
+                .map((one) =>
                   h(
-                    "button",
-                    { type: "button", onclick: () => jump(one) },
-                    `${percent(one.share)} at ${one.x}, ${one.y}`,
+                    "li",
+                    h(
+                      "button",
+                      { type: "button", title: `at ${one.x}, ${one.y}`, onclick: () => jump(one) },
+                      blockPictures(algorithm, metric, region, one),
+                      percent(one.share),
+                    ),
                   ),
                 ),
-              ),
             )
-          : h("p", { class: "hint" }, "Every pixel that counts is right."),
+          : h("p.hint", "Every pixel that counts is right."),
       );
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
-      return put(blocks, h("p", { class: "hint" }, problem.message));
+      return put(blocks, h("p.hint", problem.message));
     }
+  }
+
+  /** A block and what is around it: the left image, and the errors. */
+  function blockPictures(algorithm, metric, region, { x, y, size }) {
+    if (isStatic) return `${x}, ${y}: `;
+    const side = Math.min(3 * size, scene.width, scene.height);
+    const from = (at, whole) => Math.max(0, Math.min(whole - side, Math.round(at + size / 2 - side / 2)));
+    const crop = [from(x, scene.width), from(y, scene.height), side].join();
+    const own = mapParams(context, { algorithm, crop, width: BLOCK_WIDTH }, [algorithm]);
+    if (metric) own.set("metric", metric);
+    if (region) own.set("region", region);
+    const shown = [scene.layers.includes("left") && "left", metric ? "metric" : "error"].filter(Boolean);
+    return shown.map((layer) =>
+      image(url(scenePath(scene.name, `layers/${layer}.png`), own), {
+        alt: `${layer === "left" ? "left image" : "errors"} at ${x}, ${y}`,
+        loading: "lazy",
+      }),
+    );
   }
 
   function jump(one) {
@@ -501,5 +555,9 @@ export function create(root, context) {
     cloud.draw();
   });
   resized.observe(panesBox);
-  return { refresh, restyle: redraw, leave: () => resized.disconnect() };
+  const leave = () => {
+    resized.disconnect();
+    clearInterval(blinking);
+  };
+  return { refresh, restyle: redraw, leave };
 }

@@ -1,19 +1,19 @@
 // Submissions: upload a zip, see every problem before anything is computed, follow the evaluation, publish or withdraw.
 
 import { ask, events, isStatic, Problem, send, token } from "../api.js";
-import { badge } from "../chart.js";
-import { h, put, say } from "../dom.js";
-import { digits, plural } from "../format.js";
+import { button, cell, h, put, say, scroll, table } from "../dom.js";
+import { digits, full, plural } from "../format.js";
 import * as state from "../state.js";
 import { lacking } from "../states.js";
+import { named } from "../words.js";
 
 const OPEN = ["queued", "validating", "evaluating"];
 
 export function create(root, context) {
-  const own = h("div", {});
-  const form = h("div", {});
+  const own = h("div");
+  const form = h("div");
   const current = h("div", { id: "submission", "aria-live": "polite" });
-  const listing = h("div", { class: "section" });
+  const listing = h("div.section");
   let watching = null;
   let rules = null;
 
@@ -54,23 +54,23 @@ export function create(root, context) {
     put(
       own,
       h(
-        "div",
-        { class: "row" },
-        h("h1", {}, "Submit results"),
+        "div.row",
+        h("h1", "Submit results"),
         h(
-          "span",
-          { class: "hint" },
+          "span.hint",
           `${rules.dataset}: ${rules.scenes} scenes`,
           rules.hidden > 0 && `, ${rules.hidden} of them with hidden ground truth`,
         ),
       ),
       h(
-        "p",
-        { class: "caption" },
+        "p.caption",
         "A submission stays private until you publish it. ",
         `At most ${rules.per_period} submissions in ${rules.period_hours} hours; `,
         `zip files up to ${Math.round(rules.largest_bytes / 1048576)} MB; `,
-        "results as one map per scene (SCENE.pfm, SCENE.png, …), with results.toml where values are scaled.",
+        "one map per scene as PFM or 16-bit PNG (disparity × 256): SCENE.pfm or SCENE.png.",
+        rules.hidden > 0 &&
+          " On hidden scenes values outside of the search range are clipped and scores are rounded; " +
+            `a submission tells at most ${rules.most_kilobytes} kB about their ground truth.`,
       ),
       h(
         "form",
@@ -83,7 +83,7 @@ export function create(root, context) {
           },
         },
         h("label", { for: "token" }, "Your token"),
-        h("span", {}, input),
+        h("span", input),
         h("button", { type: "submit", id: "use-token" }, token.get() ? "change" : "use"),
       ),
       problem && h("div", { class: "problem", role: "alert" }, problem),
@@ -91,29 +91,13 @@ export function create(root, context) {
   }
 
   function drawForm() {
-    const name = h("input", {
-      type: "text",
-      id: "submission-name",
-      maxlength: 80,
-      placeholder: "as it should appear in the table",
-      "aria-label": "Name of the algorithm",
-    });
-    const about = h("input", {
-      type: "text",
-      id: "submission-about",
-      maxlength: 500,
-      placeholder: "optional",
-      "aria-label": "Description",
-    });
-    const link = h("input", {
-      type: "text",
-      id: "submission-link",
-      maxlength: 300,
-      placeholder: "https://… (optional)",
-      "aria-label": "Link",
-    });
+    const text = (id, label, maxlength, placeholder) =>
+      h("input", { type: "text", id: `submission-${id}`, maxlength, placeholder, "aria-label": label });
+    const name = text("name", "Name of the algorithm", 80, "as it should appear in the table");
+    const about = text("about", "Description", 500, "optional");
+    const link = text("link", "Link", 300, "https://… (optional)");
     const file = h("input", { type: "file", id: "submission-file", accept: ".zip", "aria-label": "Zip file" });
-    const state_ = h("div", {});
+    const state_ = h("div");
     const go = (chosen) => {
       const lacks = !name.value.trim() ? "Give the algorithm a name first." : !chosen ? "Choose a zip file first." : "";
       if (lacks) return put(state_, problems(lacks));
@@ -139,16 +123,15 @@ export function create(root, context) {
           go(event.dataTransfer.files[0]);
         },
       },
-      h("p", {}, "Drop a zip with your maps here, or choose it:"),
+      h("p", "Drop a zip with your maps here, or choose it:"),
       file,
       " ",
-      h("button", { type: "button", class: "primary", id: "upload", onclick: () => go(file.files[0]) }, "upload"),
+      button("upload", () => go(file.files[0]), { class: "primary", id: "upload" }),
     );
     put(
       form,
       h(
-        "div",
-        { class: "form" },
+        "div.form",
         h("label", { for: "submission-name" }, "algorithm"),
         name,
         h("label", { for: "submission-about" }, "description"),
@@ -163,7 +146,7 @@ export function create(root, context) {
 
   function upload(file, facts, status) {
     const bar = h("progress", { max: 1, value: 0 });
-    put(status, h("p", {}, `Uploading ${file.name} … `, bar));
+    put(status, h("p", `Uploading ${file.name} … `, bar));
     const params = new URLSearchParams(Object.entries(facts).filter(([, value]) => value));
     const request = new XMLHttpRequest();
     request.open("POST", `api/v1/submissions?${params}`);
@@ -198,19 +181,19 @@ export function create(root, context) {
     request.send(file);
   }
 
-  const unit = (column) => {
-    const own = context.columns.find((one) => one.id === column)?.unit;
-    return own ? ` [${own}]` : "";
-  };
   const problems = (detail, findings = []) =>
-    h("div", {}, h("div", { class: "problem", role: "alert", "data-refused": "yes" }, detail), listFindings(findings));
+    h("div", h("div", { class: "problem", role: "alert", "data-refused": "yes" }, detail), listFindings(findings));
   const listFindings = (findings = []) =>
     findings.length
       ? h(
-          "ul",
-          { class: "findings" },
+          "ul.findings",
           findings.map((one) =>
-            h("li", { class: one.severity }, one.scene ? h("strong", {}, `${one.scene}: `) : null, one.sentence),
+            h(
+              "li",
+              { class: one.severity },
+              one.scenes?.length > 0 && h("strong", `${one.scenes.join(", ")}: `),
+              one.sentence,
+            ),
           ),
         )
       : null;
@@ -241,79 +224,54 @@ export function create(root, context) {
       }
     };
     const scores = one.scores ?? [];
+    // The board of the data set that takes submissions, with nothing left out.
+    const none = Object.fromEntries(state.SCOPE.map((name) => [name, null]));
+    const whole = { ...none, dataset: rules?.dataset ?? null };
     put(
       current,
       h(
         "div",
         { class: "section", "data-state": one.state },
-        h(
-          "div",
-          { class: "row" },
-          h("h2", {}, one.name),
-          h("span", { class: "state" }, one.state),
-          h("span", { class: "hint" }, one.message),
-        ),
+        h("div.row", h("h2", one.name), h("span.state", one.state), h("span.hint", one.message)),
         OPEN.includes(one.state) && h("progress", { max: 1, value: one.progress }),
         listFindings(one.findings),
         scores.length > 0 &&
-          h(
-            "div",
-            { class: "scroll" },
-            h(
-              "table",
+          scroll(
+            "Scores",
+            table(
+              ["column", "your score", "best on this site", "rank"],
+              scores.map((row) => [
+                [row.column, " ", h("span.hint", row.unit)],
+                cell({ "data-full": full(row.value) }, digits(row.value)),
+                digits(row.best),
+                row.rank === null ? "–" : `${row.rank} of ${row.of}`,
+              ]),
               { id: "submission-scores" },
-              h(
-                "thead",
-                {},
-                h(
-                  "tr",
-                  {},
-                  h("th", { class: "text", scope: "col" }, "column"),
-                  h("th", { scope: "col" }, "your score"),
-                  h("th", { scope: "col" }, "best on this site"),
-                  h("th", { scope: "col" }, "rank"),
-                ),
-              ),
-              h(
-                "tbody",
-                {},
-                scores.map((row) =>
-                  h(
-                    "tr",
-                    {},
-                    h("td", { class: "text" }, row.column, h("span", { class: "hint" }, unit(row.column))),
-                    h("td", { title: String(row.value) }, digits(row.value)),
-                    h("td", {}, digits(row.best)),
-                    h("td", {}, row.rank === null ? "–" : `${row.rank} of ${row.of}`),
-                  ),
-                ),
-              ),
             ),
           ),
         h(
-          "div",
-          { class: "row" },
+          "div.row",
           ["done", "published"].includes(one.state) &&
             h(
               "a",
-              { href: state.address({ submission: one.state === "done" ? one.id : null }, "leaderboard") },
+              { href: state.address({ ...whole, submission: one.state === "done" ? one.id : null }, "leaderboard") },
               "see it in the leaderboard",
             ),
           one.state === "done" &&
-            h(
-              "button",
-              {
-                type: "button",
-                class: "primary",
-                id: "publish",
-                onclick: act("POST", `submissions/${one.id}/publish`, "published"),
-              },
-              "publish",
-            ),
-          h(
-            "button",
-            { type: "button", id: "withdraw", onclick: act("DELETE", `submissions/${one.id}`, "withdrawn") },
+            button("publish", act("POST", `submissions/${one.id}/publish`, "published"), {
+              class: "primary",
+              id: "publish",
+            }),
+          button(
             one.state === "published" ? "withdraw from the site" : "withdraw",
+            (event) => {
+              const asked = event.currentTarget.dataset.asked;
+              if (asked) return act("DELETE", `submissions/${one.id}`, "withdrawn")();
+              event.currentTarget.dataset.asked = "yes";
+              event.currentTarget.textContent = "withdraw for good? Click again";
+              return undefined;
+            },
+            { id: "withdraw" },
           ),
         ),
       ),
@@ -336,40 +294,24 @@ export function create(root, context) {
     put(
       listing,
       h(
-        "div",
-        { class: "row" },
-        h("h2", {}, "Your submissions"),
-        h("span", { class: "hint" }, `${plural(answer.left, "submission")} left in this period`),
+        "div.row",
+        h("h2", "Your submissions"),
+        h("span.hint", `${plural(answer.left, "submission")} left in this period`),
       ),
       answer.submissions.length
-        ? h(
-            "table",
-            {},
-            h(
-              "thead",
-              {},
-              h(
-                "tr",
-                {},
-                ["algorithm", "state", "uploaded", ""].map((one) => h("th", { class: "text", scope: "col" }, one)),
+        ? table(
+            ["algorithm", "state", "uploaded", ""].map((title) => cell({ class: "text" }, title)),
+            answer.submissions.map((one) => [
+              named(context, one.name),
+              cell({ class: "text state" }, one.state),
+              cell({ class: "text" }, new Date(one.created * 1000).toISOString().slice(0, 16).replace("T", " ")),
+              cell(
+                { class: "text" },
+                button("open", () => watch(one.id)),
               ),
-            ),
-            h(
-              "tbody",
-              {},
-              answer.submissions.map((one) =>
-                h(
-                  "tr",
-                  {},
-                  h("td", { class: "text" }, badge(context.styles.get(one.name)), one.name),
-                  h("td", { class: "text state" }, one.state),
-                  h("td", { class: "text" }, new Date(one.created * 1000).toISOString().slice(0, 16).replace("T", " ")),
-                  h("td", { class: "text" }, h("button", { type: "button", onclick: () => watch(one.id) }, "open")),
-                ),
-              ),
-            ),
+            ]),
           )
-        : h("p", { class: "hint" }, "None yet."),
+        : h("p.hint", "None yet."),
     );
   }
 

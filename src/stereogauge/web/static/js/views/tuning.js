@@ -2,9 +2,11 @@
 
 import { ask } from "../api.js";
 import { chart } from "../chart.js";
+import { stated } from "../choices.js";
 import { behind } from "../diagrams.js";
-import { choose, h, put } from "../dom.js";
-import { digits, full } from "../format.js";
+import { figureCell, h, put, table } from "../dom.js";
+import { digits } from "../format.js";
+import { namesOf } from "../scope.js";
 import * as state from "../state.js";
 import { lacking } from "../states.js";
 
@@ -29,8 +31,8 @@ export function create(root) {
   }
 
   function show(studies, study, figures) {
-    const trials = h("div", { class: "plot", id: "trials" });
-    const weights = h("div", { class: "plot", id: "importance" });
+    const trials = h("div.plot#trials");
+    const weights = h("div.plot#importance");
     const counts = Object.entries(study.states)
       .filter(([, count]) => count)
       .map(([name, count]) => `${count} ${name}`)
@@ -38,18 +40,11 @@ export function create(root) {
     put(
       root,
       h(
-        "div",
-        { class: "row" },
-        h("h1", {}, "Tuning study"),
-        choose(
-          studies.map((one) => one.name),
-          study.name,
-          (value) => state.update({ study: value }),
-          { "aria-label": "Study", id: "study" },
-        ),
+        "div.row",
+        h("h1", "Tuning study"),
+        stated("study", namesOf(studies), study.name, "Study", { id: "study" }),
         h(
-          "span",
-          { class: "hint" },
+          "span.hint",
           `${study.matcher} on ${study.dataset || "scenes of its own"}, ${study.scenes.length} scenes · `,
           `${counts} · sampler ${study.sampler}, seed ${study.seed}`,
         ),
@@ -57,29 +52,25 @@ export function create(root) {
       study.matcher_text &&
         h(
           "div",
-          {},
-          h("h2", { class: "section" }, "Recommended setting"),
-          h("pre", { id: "recommended" }, study.matcher_text),
+          h("h2.section", "Recommended setting"),
+          h("pre#recommended", study.matcher_text),
           study.best === study.baseline &&
-            h("p", { class: "hint" }, "That is the default: no trial was better on the scenes used for the search."),
+            h("p.hint", "That is the default: no trial was better on the scenes used for the search."),
         ),
       gains("On the scenes used for the search", study.seen),
       gains("On held-out scenes", study.held_out),
       study.seen?.length > 0 &&
         h(
-          "p",
-          { class: "caption" },
+          "p.caption",
           "Better by: the difference in the goal's own unit, positive where the tuned setting is the better one; ",
           "its interval comes from drawing the scenes again at random.",
         ),
       h(
-        "div",
-        { class: "split section" },
-        h("div", {}, h("h2", {}, study.objectives.length > 1 ? "Trade-off" : "Trials"), trials),
+        "div.split.section",
+        h("div", h("h2", study.objectives.length > 1 ? "Trade-off" : "Trials"), trials),
         h(
           "div",
-          {},
-          h("h2", {}, "Which parameters matter"),
+          h("h2", "Which parameters matter"),
           weights,
           behind(["parameter", ...Object.keys(study.importance).map((name) => `share for ${name}`)], () =>
             shares(study),
@@ -107,55 +98,24 @@ export function create(root) {
   }
 
   const gains = (title, rows) =>
-    rows?.length
-      ? h(
-          "div",
-          { class: "section" },
-          h("h2", {}, title),
-          h(
-            "div",
-            { class: "scroll" },
-            h(
-              "table",
-              {},
-              h(
-                "thead",
-                {},
-                h(
-                  "tr",
-                  {},
-                  [
-                    "goal",
-                    "default",
-                    "tuned",
-                    "better by",
-                    "95 % interval of the difference",
-                    "relative",
-                    "better on",
-                  ].map((one, index) => h("th", { class: index ? null : "text", scope: "col" }, one)),
-                ),
-              ),
-              h(
-                "tbody",
-                {},
-                rows.map((row) =>
-                  h(
-                    "tr",
-                    {},
-                    h("td", { class: "text" }, `${row.goal}${row.unit ? ` [${row.unit}]` : ""}`),
-                    h("td", { title: full(row.default) }, digits(row.default)),
-                    h("td", { class: row.difference > 0 ? "best" : null, title: full(row.tuned) }, digits(row.tuned)),
-                    h("td", { title: full(row.difference) }, digits(row.difference)),
-                    h("td", {}, `${digits(row.low)} … ${digits(row.high)}`),
-                    h("td", {}, row.percent === null ? "–" : `${digits(row.percent)} %`),
-                    h("td", {}, `${row.better} of ${row.compared} scenes`),
-                  ),
-                ),
-              ),
-            ),
-          ),
-        )
-      : null;
+    rows?.length > 0 &&
+    h(
+      "div.section",
+      h("h2", title),
+      table(
+        ["goal", "default", "tuned", "better by", "95 % interval of the difference", "relative", "better on"],
+        rows.map((row) => [
+          `${row.goal}${row.unit ? ` [${row.unit}]` : ""}`,
+          figureCell(row.default),
+          figureCell(row.tuned, { class: row.difference > 0 ? "best" : null }),
+          figureCell(row.difference),
+          `${digits(row.low)} … ${digits(row.high)}`,
+          row.percent === null ? "–" : `${digits(row.percent)} %`,
+          `${row.better} of ${row.compared} scenes`,
+        ]),
+        { label: title },
+      ),
+    );
 
   const shares = (study) =>
     [...new Set(Object.values(study.importance).flatMap((own) => Object.keys(own)))].map((name) => [
@@ -166,7 +126,7 @@ export function create(root) {
   const drawn = (element, figure, options, label) => {
     if (figure) return chart(element, figure, { ...options, label });
     element.classList.remove("plot");
-    return put(element, h("p", { class: "hint" }, "Too few complete trials to tell."));
+    return put(element, h("p.hint", "Too few complete trials to tell."));
   };
 
   return { refresh, restyle: refresh };

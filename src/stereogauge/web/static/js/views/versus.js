@@ -2,31 +2,31 @@
 
 import { ask, isStatic, latest, Problem, url } from "../api.js";
 import { choose, h, put } from "../dom.js";
+import { takeMap } from "../figure.js";
 import { image } from "../pictures.js";
-import { chosen, mapParams } from "../selection.js";
+import { chosenAlgorithms, mapParams, scenePath } from "../scope.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
-import { columnWords } from "../words.js";
+import { columnWords, named } from "../words.js";
 import { pairParams } from "./answer.js";
 import { decisive, drawCrops, openScenes } from "./crops.js";
-import { piecesTable, why } from "./why.js";
+import { legend } from "./panes.js";
+import { createReasons, piecesTable, scoresOver } from "./reasons.js";
 
 const CROPS = 4;
 
 export function create(root, context) {
-  const head = h("div", { class: "row" });
-  const because = h("section", { id: "why" });
-  const parts = h("div", { class: "split section" });
-  const maps = h("section", { class: "section", id: "contrast" });
-  const crops = h("section", { class: "section", id: "crops" });
+  const head = h("div.row");
+  const because = h("section#why");
+  const parts = h("div.split.section");
+  const maps = h("section.section#contrast");
+  const crops = h("section.section#crops");
   put(root, head, because, parts, maps, crops);
   const main = latest();
+  const reasons = createReasons(because, context);
 
   function pair() {
-    const names = chosen(
-      "algorithms",
-      context.algorithms.map((one) => one.name),
-    );
+    const names = chosenAlgorithms(context);
     // Without a pair in the address: two that have all scores, so that there is something to explain.
     const whole = names.filter((name) => !context.styles.get(name)?.gaps?.length);
     const first = names.includes(state.get("first")) ? state.get("first") : (whole[0] ?? names[0]);
@@ -40,38 +40,35 @@ export function create(root, context) {
     const { names, first, second } = pair();
     put(
       head,
-      h("h1", {}, `${first} against ${second ?? "nobody"}`),
+      h("h1", named(context, first), " against ", second ? named(context, second) : "nobody"),
       choose(names, first, (value) => state.update({ first: value }), { "aria-label": "First algorithm" }),
       "against",
       choose(names, second, (value) => state.update({ second: value }), { "aria-label": "Second algorithm" }),
-      "for",
-      choose(
-        context.catalogue.profiles.map((one) => [one.id, one.name]),
-        state.get("profile", "balanced"),
-        (value) => state.update({ profile: value, weights: null }),
-        { "aria-label": "Profile" },
-      ),
     );
-    for (const part of [because, parts, maps, crops]) put(part);
+    for (const part of [parts, maps, crops]) put(part);
     if (!second || first === second) {
       put(because, refused({ message: "Choose two different algorithms." }));
       return;
     }
     try {
-      const found = await main((signal) => ask("explain", pairParams(first, second), { signal }));
+      const found = await main("explain", pairParams(first, second));
       if (!found) return;
+      // Hidden scenes are one in the explanation, and named in the scope only.
+      const listed = new Set(found.scenes.map((one) => one.name));
+      const compared = context.scenes.filter((one) => one.hidden || listed.has(one.name)).map((one) => one.name);
+      const scores = await scoresOver(context, compared);
       const [better, other] = found.better === second ? [second, first] : [first, second];
-      why(because, found, { title: `Why ${better} above ${other}` });
+      const title = ["Why ", named(context, better), " above ", named(context, other)];
+      reasons.draw(found, scores, { title, expand: true });
       put(
         parts,
-        h("div", {}, h("h2", {}, "By scene"), piecesTable(found, "scene", found.scenes, sceneLink(first, second))),
+        h("div", h("h2", "By scene"), piecesTable(context, found, "scene", found.scenes, sceneLink(first, second))),
         h(
           "div",
-          {},
-          h("h2", {}, "By region"),
-          piecesTable(found, "region", found.regions),
-          found.undivided.map((one) => h("p", { class: "caption" }, one)),
-          found.command && h("details", { class: "data" }, h("summary", {}, "compute it"), h("pre", {}, found.command)),
+          h("h2", "By region"),
+          piecesTable(context, found, "region", found.regions),
+          found.undivided.map((one) => h("p.caption", one)),
+          found.command && h("details.data", h("summary", "compute it"), h("pre", found.command)),
         ),
       );
       await Promise.all([drawMaps(found), drawCrops(crops, context, found, CROPS)]);
@@ -98,44 +95,33 @@ export function create(root, context) {
     if (!column || !scene || isStatic) return;
     const { first, second } = found;
     const own = mapParams(context, { algorithm: first, other: second, metric: column.id }, [first, second]);
-    const path = `scenes/${encodeURIComponent(scene)}`;
     try {
       const [answer, verdict, closer] = await Promise.all([
-        ask(`${path}/contrast`, mapParams(context, { first, second, column: column.id }, [first, second])),
-        ask(`${path}/layers/contrast`, own),
-        ask(`${path}/layers/closer`, own),
+        ask(scenePath(scene, "contrast"), mapParams(context, { first, second, column: column.id }, [first, second])),
+        ask(scenePath(scene, "layers/contrast"), own),
+        ask(scenePath(scene, "layers/closer"), own),
       ]);
       const figure = (layer, info) =>
         h(
           "figure",
-          {},
-          image(url(`${path}/layers/${layer}.png`, own), { alt: info.title }),
-          h(
-            "figcaption",
-            { class: "pane-foot" },
-            info.legend.length
-              ? info.legend.map((one) =>
-                  h("span", {}, h("i", { class: "swatch", style: { background: one.colour } }), one.text),
-                )
-              : info.title,
-          ),
+          image(url(scenePath(scene, `layers/${layer}.png`), own), { alt: info.title }),
+          h("figcaption.pane-foot", legend(info), takeMap(context, scene, layer, own, info)),
         );
       put(
         maps,
         h(
-          "div",
-          { class: "row" },
-          h("h2", {}, "Who is right where"),
+          "div.row",
+          h("h2", "Who is right where"),
           choose(names, scene, (value) => state.update({ scene: value }), { "aria-label": "Scene" }),
-          h("span", { class: "hint" }, `${columnWords(context, column)} (${column.label}): ${answer.text}`),
+          h("span.hint", `${columnWords(context, column)} (${column.label}): ${answer.text}`),
         ),
-        h("div", { class: "layers-row" }, figure("contrast", verdict), figure("closer", closer)),
+        h("div.layers-row", figure("contrast", verdict), figure("closer", closer)),
       );
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
-      put(maps, h("p", { class: "hint" }, problem.message));
+      put(maps, h("p.hint", problem.message));
     }
   }
 
-  return { refresh, restyle: refresh };
+  return { refresh, restyle: refresh, leave: reasons.leave };
 }

@@ -1,0 +1,188 @@
+"""Scores of a training loop: maps are measured batch by batch, and the table is made at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.datasets.plausibility import Doubt, doubt_lines, map_doubts, scene_doubts
+from stereogauge.disparity import as_array, as_disparity
+from stereogauge.errors import ProtocolError, SizeError, StereogaugeError
+from stereogauge.evaluation.evaluate import MetricSource, evaluate_cell, measured_protocol, warn_of
+from stereogauge.io.files import load_mask
+from stereogauge.masks.scene_regions import SceneRegions
+from stereogauge.model import Calibration, Mask, Scene
+from stereogauge.protocol import Protocol
+from stereogauge.scores.column import columns_of
+from stereogauge.scores.facts import SceneFacts
+from stereogauge.scores.score import Score
+from stereogauge.scores.table import ScoreTable
+
+
+class _Measured(NamedTuple):
+    """The scores of one image; `name` is None where it has only its number."""
+
+    name: str | None
+    scores: tuple[Score, ...]
+    facts: SceneFacts
+
+
+class Running:
+    """Scores that are added up batch by batch, as in the validation of a network.
+
+    `compute` gives the table that `sg.evaluate` gives for all maps at once, with the same digits: over the images by
+    the protocol's own rule (`aggregation`), per image or pooled. `metrics`, `regions` and `protocol` are those of
+    `sg.evaluate`; the name of the algorithm is `algorithm`, that of the dataset `dataset`. The object can be pickled,
+    and those of several processes are put together by `merge`.
+
+    >>> running = sg.Running(["epe", "bad@3"], regions=["all"])
+    >>> truth = np.tile(np.linspace(5, 60, 64, dtype=np.float32), (2, 32, 1))  # (B, H, W)
+    >>> running.update(truth + 0.5, truth)
+    >>> running.update(truth[:, None] + 1.5, truth[:, None], mask=truth > 10)  # (B, 1, H, W)
+    >>> len(running), round(running.compute().value("epe"), 3)
+    (4, 1.0)
+    """
+
+    def __init__(
+        self,
+        metrics: Sequence[MetricSource] | MetricSource | None = None,
+        regions: Sequence[str] | str | None = None,
+        protocol: Protocol | str | None = None,
+        *,
+        algorithm: str = "estimate",
+        dataset: str = "",
+    ) -> None:
+        self.protocol = measured_protocol(metrics, regions, protocol)
+        self.algorithm, self.dataset = algorithm, dataset
+        self._images: list[_Measured] = []
+        self._by_name: dict[str, int] = {}
+        self._looked_at = False
+
+    def __len__(self) -> int:
+        return len(self._images)
+
+    def __repr__(self) -> str:
+        return f"Running({', '.join(self.protocol.metrics)}: {len(self)} images)"
+
+    def update(
+        self,
+        prediction: Any,
+        truth: Any,
+        mask: Any = None,
+        scene: str | Sequence[str] | None = None,
+        *,
+        calibration: Calibration | None = None,
+    ) -> None:
+        """Measure one image (H, W) or a batch, (B, H, W) or (B, 1, H, W).
+
+        Maps are NumPy arrays, or tensors in main memory of any precision, with gradients or without. Truth that is NaN
+        or infinite is unknown, and so is that outside `mask` (true = valid), which has the shape of the truth.
+        `scene` names the image, or gives one name per image of a batch; by default images are numbered. A name that was
+        measured already counts once where its scores are the same, as samplers repeat images to fill a batch; other
+        scores of it are an error. Metrics of depth need the `calibration`.
+
+        The first image after the start or `reset` is checked as `sg.evaluate` checks its inputs, and a
+        `sg.StereogaugeWarning` says what looks wrong.
+        """
+        predictions, truths = _planes(prediction, "prediction"), _planes(truth, "truth")
+        masks = [None] * len(truths) if mask is None else _planes(mask, "mask")
+        names = [scene] * len(truths) if scene is None or isinstance(scene, str) else list(scene)
+        if not len(predictions) == len(truths) == len(masks) == len(names) or (
+            isinstance(scene, str) and len(names) > 1
+        ):
+            raise SizeError(
+                f"A batch has one prediction, truth, mask and name per image; found {len(predictions)} predictions, "
+                f"{len(truths)} truths, {len(masks)} masks and {1 if isinstance(scene, str) else len(names)} names."
+            )
+        doubts: list[Doubt] = []
+        for one, known, inside, name in zip(predictions, truths, masks, names, strict=True):
+            doubts += self._add(one, _limited(known, inside), name, calibration)
+        warn_of(doubt_lines(doubts, scenes=1))
+
+    def _add(
+        self, prediction: NDArray[Any], truth: NDArray[Any], name: str | None, calibration: Calibration | None
+    ) -> list[Doubt]:
+        scene = Scene(name or str(len(self)), gt=truth, calibration=calibration, dataset=self.dataset)
+        wanted = columns_of(self.protocol.metrics, self.protocol.regions)
+        scores = evaluate_cell(prediction, SceneRegions(scene, self.protocol), wanted, algorithm=self.algorithm)
+        self._put(_Measured(name, tuple(scores), SceneFacts(scene.resolution, calibrated=scene.calibration.metric)))
+        if self._looked_at:
+            return []
+        self._looked_at = True
+        return [*scene_doubts(scene), *map_doubts(self.algorithm, as_disparity(prediction), scene)]
+
+    def _put(self, image: _Measured) -> None:
+        if image.name is None:
+            self._images.append(image)
+            return
+        place = self._by_name.setdefault(image.name, len(self._images))
+        if place == len(self._images):
+            self._images.append(image)
+        elif _numbers(self._images[place]) != _numbers(image):
+            raise StereogaugeError(
+                f"The scene {image.name!r} was measured already, with other scores; reset() starts the next epoch."
+            )
+
+    def compute(self) -> ScoreTable:
+        """The table of all images so far; more may follow."""
+        if not self._images:
+            raise StereogaugeError("Nothing was measured yet; call update(prediction, truth) first.")
+        named = {image.name or str(place): image for place, image in enumerate(self._images)}
+        if len(named) < len(self._images):
+            raise StereogaugeError("Images with names and images without were mixed; name all of them or none.")
+        scores = [replace(score, scene=name) for name, image in named.items() for score in image.scores]
+        facts = {(self.dataset, name): image.facts for name, image in named.items()}
+        return ScoreTable(scores, self.protocol, facts)
+
+    def reset(self) -> None:
+        """Forget all images."""
+        self._images.clear()
+        self._by_name.clear()
+        self._looked_at = False
+
+    def merge(self, other: Running) -> Running:
+        """Add the images of another object of the same protocol and metrics, and return this one.
+
+        Numbered images are those of different places; an image with a name counts once where both have it.
+        """
+        mine, theirs = (one.protocol for one in (self, other))
+        if (mine.scoring_hash, mine.metrics, mine.regions) != (theirs.scoring_hash, theirs.metrics, theirs.regions):
+            raise ProtocolError("Only objects with the same metrics, regions and protocol can be merged.")
+        for image in other._images:
+            self._put(image)
+        return self
+
+
+def _numbers(image: _Measured) -> list[str]:
+    """As text, in which NaN equals itself."""
+    return [f"{score.sum!r} {score.count} {score.missing}" for score in image.scores]
+
+
+def _planes(values: Any, what: str) -> list[NDArray[Any]]:
+    """The images (H, W) of an image or a batch."""
+    array = values if isinstance(values, np.ma.MaskedArray) else as_array(values)
+    if array.ndim == 2:
+        return [array]
+    if array.ndim == 3 or (array.ndim == 4 and array.shape[1] == 1):
+        return list(array.reshape(array.shape[0], *array.shape[-2:]))
+    raise SizeError(f"A {what} has the shape (H, W), (B, H, W) or (B, 1, H, W); found {tuple(array.shape)}.")
+
+
+def _limited(truth: NDArray[Any], mask: NDArray[Any] | None) -> NDArray[Any]:
+    """The truth with NaN outside the mask."""
+    if mask is None:
+        return truth
+    inside: Mask = load_mask(mask)
+    if inside.shape != truth.shape:
+        raise SizeError(
+            f"The mask is {inside.shape[1]}×{inside.shape[0]}, the truth {truth.shape[1]}×{truth.shape[0]}; both must "
+            "have one size."
+        )
+    return np.where(inside, as_array(truth), np.float32(np.nan))
+
+
+__all__ = ["Running"]

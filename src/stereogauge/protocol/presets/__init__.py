@@ -1,1 +1,0 @@
-"""Protocols that ship with the package."""

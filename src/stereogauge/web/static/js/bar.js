@@ -1,0 +1,508 @@
+// The question bar: the whole scope of every number on the page. Each part opens a sheet with its choices; on a phone
+// one button opens them all. What differs from the default is a chip that removes it.
+
+import { isStatic, shipped } from "./api.js";
+import { button, choose, field, h, put } from "./dom.js";
+import { listed, percent, plural } from "./format.js";
+import { defineColumn, defineRegion } from "./popup.js";
+import {
+  chosen,
+  GAPS,
+  metrics,
+  NEEDS,
+  need,
+  PRESETS,
+  protocolTitle,
+  purposeWords,
+  regions,
+  testBed,
+  testBeds,
+  weights,
+} from "./scope.js";
+import * as state from "./state.js";
+import { badge, idMark, lowerFirst, metricWords, regionWords } from "./words.js";
+
+const SEARCH_FROM = 12;
+const FEW = 2; // names that a chip lists
+const searches = new Map();
+let opened = null; // the part with an open sheet, or "all"
+
+const bar = () => document.getElementById("question");
+const sheet = () => document.getElementById("sheet");
+
+/** One choice of several, which excludes the others. */
+const radio = (name, key, text, checked, onchange, note = "") =>
+  h(
+    "label.choice",
+    h("input", { type: "radio", name, checked, "data-choice": `${name}:${key}`, onchange }),
+    h("span.name", text),
+    note && h("span.side", note),
+  );
+
+/** Any of several names; none chosen means all. */
+function boxes({ name, title, all, style, about, entries, words = (one) => one }) {
+  const picked = new Set(chosen(name, all));
+  const set = (next) => {
+    const kept = all.filter((one) => next.has(one));
+    state.update({ [name]: kept.length === all.length ? null : kept.length ? kept : [all[0]] });
+  };
+  const toggle = (one) =>
+    set(picked.has(one) ? new Set([...picked].filter((other) => other !== one)) : picked.add(one));
+  const tell = (event, one) => {
+    event.preventDefault();
+    about(event.currentTarget, one);
+  };
+  const list = h("div", { class: "choices", role: "group", "aria-label": title, "data-list": name });
+  const fill = (text) =>
+    put(
+      list,
+      all
+        .filter((one) => `${one} ${words(one)}`.toLowerCase().includes(text.toLowerCase()))
+        .map((one) =>
+          h(
+            "label",
+            { class: "choice", title: one },
+            h("input", {
+              type: "checkbox",
+              checked: picked.has(one),
+              "data-choice": `${name}:${one}`,
+              onchange: () => toggle(one),
+            }),
+            style && badge(style(one)),
+            h("bdi.name", words(one)),
+            words(one) !== one && idMark(one),
+            about &&
+              button("i", (event) => tell(event, one), {
+                class: "about",
+                "aria-label": `What is ${one}?`,
+              }),
+          ),
+        ),
+    );
+  const search =
+    all.length > SEARCH_FROM &&
+    h("input", {
+      type: "search",
+      placeholder: "search",
+      "aria-label": `Search ${title.toLowerCase()}`,
+      value: searches.get(name) ?? "",
+      oninput: (event) => {
+        searches.set(name, event.target.value);
+        fill(event.target.value);
+      },
+    });
+  fill(search ? (searches.get(name) ?? "") : "");
+  return [
+    h(
+      "div.tools",
+      button("all", () => state.update({ [name]: null }), { "aria-label": `Select all ${title.toLowerCase()}` }),
+      button("invert", () => set(new Set(all.filter((one) => !picked.has(one)))), {
+        "aria-label": `Invert ${title.toLowerCase()}`,
+      }),
+      entries && tagButtons(name, entries),
+    ),
+    search,
+    list,
+  ];
+}
+
+/** Buttons that select whatever carries a tag; `entries` have a name and tags. */
+function tagButtons(name, entries) {
+  const there = new Map();
+  for (const one of entries)
+    for (const [tag, values] of Object.entries(one.tags ?? {}))
+      for (const value of values) there.set(`${tag}=${value}`, [...(there.get(`${tag}=${value}`) ?? []), one.name]);
+  const everything = entries.map((one) => one.name);
+  const now = chosen(name, everything).join("\n");
+  return [...there]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, names]) => {
+      const pressed = now === names.join("\n");
+      return button(
+        key.replace("=", ": "),
+        () => state.update({ [name]: pressed || names.length === entries.length ? null : names }),
+        { "data-tag": `${name}:${key}`, "aria-pressed": String(pressed), title: names.join(", ") },
+      );
+    });
+}
+
+const NO_PURPOSE = { ...Object.fromEntries(state.PURPOSE.map((name) => [name, null])), form: null };
+
+function purposes(context) {
+  const now = purposeWords(context);
+  const own = state.has("weights") || state.has("proportions") || now === "my requirements";
+  const named = own ? null : state.get("profile", state.defaults.profile);
+  const share = new Map(context.profiles.map((one) => [one.id, one]));
+  return [
+    state.defaults.weights &&
+      radio("purpose", "measured", "Accuracy, as measured", !own && !named, () => state.update(NO_PURPOSE)),
+    context.catalogue.profiles.map(({ id, name, description }) => [
+      radio(
+        "purpose",
+        id,
+        name,
+        named === id,
+        () => state.update({ ...NO_PURPOSE, profile: id === state.defaults.profile ? null : id }),
+        share.get(id)?.measured_share === 1 ? "" : `${percent(share.get(id)?.measured_share ?? 0)} measured`,
+      ),
+      h("p.choice-note", description),
+    ]),
+    !isStatic && [
+      radio("purpose", "weights", "My own weights", state.has("weights") && now !== "my requirements", () =>
+        state.update({ ...NO_PURPOSE, weights: state.written(weights(context)) }),
+      ),
+      h("p.choice-note", "They start from the profile in force; move them beside the reasons."),
+      radio("purpose", "requirements", "My requirements", now === "my requirements", () =>
+        state.update({ ...NO_PURPOSE, form: "requirements" }, { target: "answer" }),
+      ),
+      h("p.choice-note", "Camera, distances, tolerance, smallest object, run time: who meets them?"),
+    ],
+  ];
+}
+
+function pixels(context) {
+  const all = regions(context);
+  const now = chosen("regions", all).join();
+  const fitting = Object.entries(PRESETS).filter(([, names]) => names.every((one) => all.includes(one)));
+  return [
+    fitting.length > 0 &&
+      h(
+        "div.tools",
+        fitting.map(([title, names]) =>
+          button(title, () => state.update({ regions: names }), {
+            "data-preset": title,
+            "aria-pressed": String(now === names.join()),
+          }),
+        ),
+      ),
+    boxes({
+      name: "regions",
+      title: "Regions",
+      all,
+      words: (one) => regionWords(context, one),
+      about: (anchor, one) => defineRegion(anchor, context.catalogue, one),
+    }),
+    proportions(context),
+  ];
+}
+
+const PART = "part-";
+
+/** Proportions of the parts of a scene, where scores are measured on parts. */
+function proportions(context) {
+  const parts = context.columns.filter((one) => one.region.startsWith(PART));
+  if (!parts.length) return null;
+  const names = [...new Set(parts.map((one) => one.region.slice(PART.length)))];
+  return [
+    field(
+      "proportions of your images",
+      h("input", {
+        id: "proportions",
+        type: "text",
+        value: state.get("proportions", ""),
+        placeholder: "fine=0.3,disc=0.2,planar=0.3,other=0.2",
+        onchange: (event) => state.update({ proportions: event.target.value.trim() || null }),
+      }),
+    ),
+    h(
+      "p.hint",
+      `Scores on exclusive parts (${names.join(", ")}; disc is both sides of edges) are `,
+      "composed in these shares instead of weights: those of your application, not of the scenes.",
+    ),
+  ];
+}
+
+function overScenes(context) {
+  const weighted = Object.keys(context.protocol.scene_weights).length > 0;
+  const all = context.catalogue.aggregations.filter((one) => one !== "weighted" || weighted);
+  const now = state.get("aggregation");
+  return [
+    radio("aggregation", "protocol", `As the protocol (${context.aggregation})`, !now, () =>
+      state.update({ aggregation: null }),
+    ),
+    all.map((one) => radio("aggregation", one, one, now === one, () => state.update({ aggregation: one }))),
+    field(
+      "a missing score",
+      choose(
+        context.catalogue.missing_rules.map((rule) => [rule, GAPS[rule] ?? rule]),
+        state.get("missing", "common"),
+        (value) => state.update({ missing: value === "common" ? null : value }),
+        { "aria-label": "What happens where a score is missing", id: "missing" },
+      ),
+    ),
+  ];
+}
+
+const values = () =>
+  NEEDS.map(([key, text]) =>
+    radio("need", key, text, need() === key, () =>
+      state.update({ need: key === "0.9" ? null : key, least_coverage: null }),
+    ),
+  );
+
+/** The selections that a copy on a plain web host has answers for. */
+function copies() {
+  const sorted = (params) => {
+    const own = new URLSearchParams(params);
+    own.sort();
+    return own.toString();
+  };
+  const scope = state.scope();
+  const base = ["dataset", "protocol"].map((name) => scope.get(name)).join();
+  const of = (params) => ["dataset", "protocol"].map((name) => new URLSearchParams(params).get(name)).join();
+  const go = (params) =>
+    state.update({
+      ...Object.fromEntries(["scenes", "regions", "metrics", "algorithms"].map((name) => [name, null])),
+      ...Object.fromEntries(params.map(([name]) => [name, params.filter(([key]) => key === name).map(([, v]) => v)])),
+    });
+  return [
+    shipped()
+      .filter((one) => of(one.params) === base)
+      .map((one) => radio("shipped", one.title, one.title, sorted(one.params) === sorted(scope), () => go(one.params))),
+    h(
+      "p.hint",
+      "This is a fixed copy of the site. To choose scenes, regions, metrics, algorithms and weights freely, run the ",
+      "server: stereogauge serve STORE.",
+    ),
+  ];
+}
+
+/** The parts of the bar: what each is called, what it is now, whether that differs, and its choices. */
+function parts(context) {
+  const beds = testBeds(context);
+  const bed = testBed(context);
+  const count = (name, all) => `${chosen(name, all).length} of ${all.length}`;
+  const scenes = context.scenes.map((one) => one.name);
+  const algorithms = context.algorithms.map((one) => one.name);
+  const some = chosen("regions", regions(context)).map((one) => regionWords(context, one));
+  const all = metrics(context);
+  const first = [
+    {
+      id: "dataset",
+      label: "Data set",
+      value: bed.text,
+      body: () => [
+        beds.map((one) =>
+          radio("dataset", one.key, one.text, one.key === bed.key, () =>
+            state.update({ ...one.changes, submission: null }),
+          ),
+        ),
+        h("p.hint", `protocol ${protocolTitle(context.protocol)} `, idMark(context.protocol.key.slice(0, 8))),
+      ],
+    },
+    {
+      id: "purpose",
+      label: "Purpose",
+      value: lowerFirst(purposeWords(context)),
+      changed: state.PURPOSE.some(state.has),
+      body: () => purposes(context),
+    },
+  ];
+  if (isStatic) return [...first, { id: "copies", label: "Selection", value: "in this copy", body: copies }];
+  return [
+    ...first,
+    {
+      id: "regions",
+      label: "Pixels",
+      value: some.length > FEW ? plural(some.length, "region") : some.join(", ") || "own pixels",
+      body: () => pixels(context),
+    },
+    {
+      id: "scenes",
+      label: "Scenes",
+      value: count("scenes", scenes),
+      body: () => boxes({ name: "scenes", title: "Scenes", all: scenes, entries: context.scenes }),
+    },
+    {
+      id: "algorithms",
+      label: "Algorithms",
+      value: count("algorithms", algorithms),
+      body: () =>
+        boxes({
+          name: "algorithms",
+          title: "Algorithms",
+          all: algorithms,
+          style: (one) => context.styles.get(one),
+          entries: context.algorithms,
+        }),
+    },
+    {
+      id: "metrics",
+      label: "Metrics",
+      value: count("metrics", all),
+      body: () =>
+        boxes({
+          name: "metrics",
+          title: "Metrics",
+          all,
+          words: (one) => metricWords(context, one),
+          about: (anchor, one) =>
+            defineColumn(anchor, context.catalogue, one, context.columns.find((own) => own.metric === one)?.region),
+        }),
+    },
+    {
+      id: "aggregation",
+      label: "Over scenes",
+      value: state.get("aggregation") ?? `as the protocol (${context.aggregation})`,
+      body: () => overScenes(context),
+    },
+    {
+      id: "need",
+      label: "Values needed at",
+      value: NEEDS.find(([key]) => key === need())?.[1] ?? `≥ ${percent(Number(need()))}`,
+      body: values,
+    },
+  ];
+}
+
+/** What differs from the default: its words, and the changes that remove it. */
+function deviations(context) {
+  const names = (kind, all) => {
+    const picked = chosen(kind, all);
+    const left = all.filter((one) => !picked.includes(one));
+    if (left.length && left.length <= FEW) return `without ${left.join(", ")}`;
+    return picked.length <= FEW ? `only ${picked.join(", ")}` : `${picked.length} of ${all.length} ${kind}`;
+  };
+  const known = {
+    scenes: context.scenes.map((one) => one.name),
+    regions: regions(context),
+    metrics: metrics(context),
+    algorithms: context.algorithms.map((one) => one.name),
+  };
+  const found = Object.entries(known)
+    .filter(([kind]) => state.has(kind))
+    .map(([kind, all]) => [names(kind, all), { [kind]: null }]);
+  if (state.has("proportions"))
+    found.push([`proportions of ${plural(state.get("proportions").split(",").length, "part")}`, { proportions: null }]);
+  if (state.has("aggregation")) found.push([`${state.get("aggregation")} over scenes`, { aggregation: null }]);
+  if (state.has("missing")) found.push([`a missing score: ${GAPS[state.get("missing")]}`, { missing: null }]);
+  if (state.has("need") || state.has("least_coverage")) {
+    const words = NEEDS.find(([key]) => key === need())?.[1] ?? `≥ ${percent(Number(need()))}`;
+    found.push([`values at ${words}`, { need: null, least_coverage: null }]);
+  }
+  if (state.has("submission")) found.push(["with your submission", { submission: null }]);
+  return found;
+}
+
+const section = (one) => h("fieldset", { "data-part": one.id }, h("legend", one.label), h("div.part-body", one.body()));
+
+/** Open the sheet of a part, or close it where it is open. */
+function toggle(id, context) {
+  opened = opened === id ? null : id;
+  drawSheet(context);
+  const first = ["input:checked", "input", "select", "button"].map((one) => sheet().querySelector(one)).find(Boolean);
+  if (opened) first.focus();
+}
+
+/** Close the sheet and give the focus back. */
+export function closeSheet() {
+  if (!opened) return;
+  const own = bar().querySelector(`[data-open="${opened}"]`);
+  opened = null;
+  sheet().hidden = true;
+  for (const one of bar().querySelectorAll("[aria-expanded]")) one.setAttribute("aria-expanded", "false");
+  own?.focus();
+}
+
+addEventListener("keydown", (event) => event.key === "Escape" && closeSheet());
+addEventListener("pointerdown", ({ target }) => {
+  if (opened && !sheet().contains(target) && !bar().contains(target) && !target.closest?.("#popup")) closeSheet();
+});
+
+function drawSheet(context) {
+  const box = sheet();
+  const all = parts(context);
+  const shown = opened === "all" ? all : all.filter((one) => one.id === opened);
+  box.hidden = !shown.length;
+  for (const one of bar().querySelectorAll("[data-open]"))
+    one.setAttribute("aria-expanded", String(one.dataset.open === opened));
+  if (!shown.length) return;
+  const lists = Object.fromEntries(
+    [...box.querySelectorAll("[data-list]")].map((one) => [one.dataset.list, one.scrollTop]),
+  );
+  const scrolled = box.scrollTop;
+  box.setAttribute("aria-label", opened === "all" ? "Question" : shown[0].label);
+  put(box, button("✕", closeSheet, { class: "close quiet", "aria-label": "Close" }), shown.map(section));
+  box.scrollTop = scrolled;
+  for (const one of box.querySelectorAll("[data-list]")) one.scrollTop = lists[one.dataset.list] ?? 0;
+  const anchor = bar().querySelector(`[data-open="${opened}"]`).getBoundingClientRect();
+  const left = Math.max(8, Math.min(anchor.left, document.documentElement.clientWidth - box.offsetWidth - 8));
+  box.style.setProperty("--left", `${left}px`);
+  box.style.setProperty("--top", `${bar().getBoundingClientRect().bottom}px`);
+}
+
+/** Draw the bar for the scope of the address; an open sheet stays open, and the focus where it is. */
+export function drawBar(context) {
+  const root = bar();
+  const focus = document.activeElement;
+  const key = sheet().contains(focus) ? (focus.dataset.choice ?? focus.id) : null;
+  const within = root.contains(focus) ? focus.dataset.open : null;
+  const all = parts(context);
+  const found = deviations(context);
+  const changed = [...found.flatMap(([, changes]) => Object.keys(changes))];
+  root.hidden = false;
+  put(
+    root,
+    button(
+      [testBed(context).title, lowerFirst(purposeWords(context)), found.length && plural(found.length, "filter")]
+        .filter(Boolean)
+        .join(" · "),
+      () => toggle("all", context),
+      { id: "question-all", "data-open": "all", "aria-expanded": "false", "aria-haspopup": "dialog" },
+    ),
+    h(
+      "div.parts",
+      all.map((one) =>
+        h(
+          "button",
+          {
+            type: "button",
+            class: `part${one.changed || changed.includes(one.id) ? " changed" : ""}`,
+            "data-open": one.id,
+            "aria-expanded": "false",
+            "aria-haspopup": "dialog",
+            onclick: () => toggle(one.id, context),
+          },
+          h("span.part-label", one.label),
+          h("span.part-value", h("bdi", one.value)),
+        ),
+      ),
+    ),
+    found.length > 0 &&
+      h(
+        "div.filters",
+        found.map(([text, changes]) =>
+          h(
+            "a",
+            { class: "filter", href: state.address(changes), title: `Remove: ${text}` },
+            h("bdi", text),
+            h("span", { "aria-hidden": "true" }, " ✕"),
+            h("span.unseen", " remove"),
+          ),
+        ),
+        h(
+          "a",
+          { class: "reset", href: state.address(Object.assign({}, ...found.map(([, changes]) => changes))) },
+          "reset",
+        ),
+      ),
+  );
+  drawSheet(context);
+  if (key)
+    sheet()
+      .querySelector(`[data-choice="${CSS.escape(key)}"], [id="${CSS.escape(key)}"]`)
+      ?.focus();
+  else if (within) root.querySelector(`[data-open="${within}"]`)?.focus();
+}
+
+/** The scope in words, for captions of figures and tables. */
+export function scopeCaption(context) {
+  const scenes = chosen("scenes", context.scenes).length;
+  return [
+    testBed(context).title,
+    `protocol ${context.protocol.name} ${context.protocol.key.slice(0, 8)}`,
+    `regions ${listed(chosen("regions", regions(context)), 6)}`,
+    `${plural(scenes, "scene")}, ${state.get("aggregation") ?? context.aggregation}`,
+    `Stereogauge ${context.catalogue.version}`,
+  ].join(" · ");
+}

@@ -1,0 +1,257 @@
+"""One scope: every answer about a data set is about that data set, and a score has one value on every surface."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import cv2
+import httpx
+import numpy as np
+import pytest
+from tests.web.small import PROTOCOL, SHAPE, make_store, serving, truth
+from tests.web.visitor import BROWSER, Visitor
+
+from stereogauge.datasets import load_dataset
+from stereogauge.evaluation.plan import make_plan
+from stereogauge.evaluation.run import run_plan
+from stereogauge.io import write_disparity
+from stereogauge.model import ResultSet
+from stereogauge.store import open_store
+from stereogauge.web.app import create_app
+from stereogauge.web.site import Site
+from stereogauge.web.source import StoreSource
+
+FILLED = PROTOCOL.replace(name="filled", invalid="fill", metrics=["bad@1", "rms"], regions=["all"])
+WEIGHED = PROTOCOL.replace(
+    name="by-scene", metrics=["bad@1", "rms"], regions=["all"], aggregation="weighted", scene_weights={"alpha": 3.0}
+)
+MANIFEST = 'name = "{name}"\n[paths]\nground_truth = "{{scene}}/disp.pfm"\nleft = "{{scene}}/left.png"\n'
+NAMES = ("good", "rough", "Smith et al.", "مطابق")
+"""Names that end a sentence, and that are written from right to left."""
+
+
+def add(folder: Path, name: str, scenes: tuple[str, ...], protocol: Any, shade: int) -> None:
+    """Another dataset in the store of the folder; its scenes have the given ids and a left image of one shade."""
+    maps: dict[str, dict[str, Path]] = {}
+    for place, scene in enumerate(scenes):
+        (folder / name / scene).mkdir(parents=True)
+        write_disparity(folder / name / scene / "disp.pfm", truth(place))
+        cv2.imwrite(str(folder / name / scene / "left.png"), np.full((*SHAPE, 3), shade, np.uint8))
+        for number, own in enumerate(NAMES):
+            path = folder / f"{name}-{number}" / f"{scene}.pfm"
+            path.parent.mkdir(exist_ok=True)
+            noise = np.random.default_rng([place, number]).normal(0, 0.3 + 0.4 * number, SHAPE)
+            write_disparity(path, np.asarray(np.nan_to_num(truth(place), nan=5.0) + noise, np.float32))
+            maps.setdefault(own, {})[scene] = path
+    (folder / name / "stereogauge.toml").write_text(MANIFEST.format(name=name), encoding="utf-8")
+    results = [ResultSet(own, paths) for own, paths in maps.items()]
+    with open_store(folder / "small.sqlite") as store:
+        run_plan(make_plan(store, load_dataset("folder", folder / name), results, protocol), store)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of three datasets: two share the id `alpha`, one has filled holes, one weighs its scenes."""
+    made = tmp_path_factory.mktemp("several")
+    make_store(made)
+    add(made, "filled", ("alpha", "delta"), FILLED, 40)
+    add(made, "weighed", ("alpha", "beta", "gamma", "delta", "epsilon", "zeta"), WEIGHED, 200)
+    return made
+
+
+@pytest.fixture(scope="module")
+def base(folder: Path) -> Iterator[str]:
+    with (
+        open_store(folder / "small.sqlite", read_only=True) as store,
+        serving(create_app(Site(StoreSource(store)))) as address,
+    ):
+        yield address
+
+
+@pytest.fixture(scope="module")
+def client(base: str) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=f"{base}/api/v1/", timeout=60) as one:
+        yield one
+
+
+def test_every_pixel_answers_for_the_data_set_that_was_asked_for(client: httpx.Client) -> None:
+    refused = client.get("answer", params={"dataset": "small", "need": "every-pixel", "profile": "balanced"})
+    assert refused.status_code == 422
+    assert "small" in refused.json()["detail"]
+    assert "invalid=fill" in refused.json()["detail"]
+    asked = {"dataset": "filled", "need": "every-pixel", "weights": ["bad@1=1", "rms=1"]}
+    answer = client.get("answer", params=asked).json()
+    assert set(answer["scenes"]) == {"alpha", "delta"}
+    pair = {"first": "good", "second": "rough"}
+    assert client.get("explain", params=asked | pair).json()["scores"][0] == pytest.approx(answer["places"][0]["score"])
+
+
+def test_scenes_with_one_id_in_two_data_sets_are_two_scenes(client: httpx.Client) -> None:
+    pictures = {}
+    for name, shade in (("filled", 40), ("weighed", 200)):
+        about = client.get("scenes/alpha/about", params={"dataset": name}).json()
+        assert about["dataset"] == name
+        data = client.get("scenes/alpha/layers/left.png", params={"dataset": name}).content
+        pictures[name] = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_GRAYSCALE)
+        assert (pictures[name] == shade).all()
+    assert client.get("scenes/delta/about", params={"dataset": "small"}).status_code == 422
+
+
+def test_a_site_opens_on_the_data_set_with_most_maps_of_what_is_measured(client: httpx.Client) -> None:
+    names = [one["name"] for one in client.get("datasets").json()]
+    assert names.index("weighed") < names.index("filled")  # the same metrics on six scenes and on two
+
+
+def test_one_score_in_every_answer_and_the_protocols_own_aggregation(client: httpx.Client) -> None:
+    scope = {"dataset": "weighed", "weights": ["bad@1=1", "rms=1"]}
+    answer = client.get("answer", params=scope).json()
+    scores = {one["algorithm"]: one["score"] for one in answer["places"]}
+    rank = client.get("rank", params=scope | {"model": "weighted"}).json()
+    assert {row["algorithm"]: pytest.approx(row["value"]) for row in rank["rows"]} == scores
+    why = client.get("explain", params=scope | {"first": "good", "second": "rough"}).json()
+    assert why["scores"] == pytest.approx([scores["good"], scores["rough"]])
+    assert client.get("significance", params=scope).json()["of"] == "weighted score"
+    # Scenes are weighed as the protocol says, in tables and in curves; another way is one parameter.
+    own, mean = (
+        client.get("table", params={"dataset": "weighed"} | more).json() for more in ({}, {"aggregation": "mean"})
+    )
+    assert own["aggregation"] == "weighted"
+    assert own["values"] != mean["values"]
+    density = client.get("density", params={"dataset": "weighed", "column": "bad@1:all", "need": "sure"}).json()
+    place = [column["id"] for column in own["columns"]].index("bad@1:all")
+    good = next(row for row in density["rows"] if row["algorithm"] == "good")
+    assert own["values"][own["algorithms"].index("good")][place] in [
+        pytest.approx(cell["value"]) for cell in good["cells"] if cell["value"] is not None
+    ]
+
+
+def test_a_data_set_without_the_usual_measures_still_has_a_purpose(client: httpx.Client) -> None:
+    scope = client.get("scope", params={"dataset": "filled"}).json()
+    assert scope["purpose"]["profile"] is None
+    weights = [f"{term}={weight}" for term, weight in scope["purpose"]["weights"].items()]
+    answer = client.get("answer", params={"dataset": "filled", "weights": weights}).json()
+    assert answer["leader"] == "good"
+    assert answer["measured_share"] == 1
+
+
+def test_a_region_without_pixels_is_not_called_right(client: httpx.Client) -> None:
+    asked = {"dataset": "small", "algorithm": "good", "region": "near&far"}
+    found = client.get("scenes/alpha/blocks", params=asked)
+    assert found.status_code == 422
+    assert found.json()["detail"]
+
+
+def test_names_are_parts_of_a_headline(client: httpx.Client) -> None:
+    asked = {"dataset": "weighed", "weights": ["bad@1=1"], "algorithms": ["Smith et al.", "مطابق"]}
+    answer = client.get("answer", params=asked).json()
+    named = {part["text"] for parts in answer["parts"] for part in parts if part["name"]}
+    assert named <= set(NAMES)
+    assert "Smith et al." in named
+    assert "".join(part["text"] for part in answer["parts"][0]) == answer["headline"]
+
+
+class TestPages:
+    """The same in a browser."""
+
+    pytestmark = BROWSER
+
+    @pytest.fixture
+    def visitor(self, chromium: Any, base: str) -> Iterator[Visitor]:
+        context = chromium.new_context(viewport={"width": 1400, "height": 900})
+        context.add_init_script("localStorage.setItem('stereogauge-tour', 'seen')")
+        one = Visitor(context.new_page(), base)
+        yield one
+        assert one.complaints == []
+        context.close()
+
+    def test_fifty_numbers_are_those_of_the_command_line(self, visitor: Visitor, folder: Path) -> None:
+        store = str(folder / "small.sqlite")
+
+        def said(*arguments: str) -> Any:
+            command = [sys.executable, "-m", "stereogauge", *arguments, "--format", "json"]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            return json.loads(done.stdout)
+
+        compared = 0
+        visitor.go("#leaderboard?dataset=small&missing=worst")
+        cells = visitor.page.eval_on_selector_all(
+            "#board td[data-column][data-full]",
+            "all => all.map(one => [one.closest('tr').dataset.algorithm ?? one.closest('tr').dataset.unranked,"
+            " one.dataset.column, Number(one.dataset.full)])",
+        )
+        table = said("table", store, "--dataset", "small")["scores"]
+        places = [name.split(" ")[0] for name in table["header"]]
+        printed = {(row[0], column): value for row in table["rows"] for column, value in zip(places, row, strict=True)}
+        for algorithm, column, value in cells:
+            if isinstance(printed[algorithm, column], float):
+                assert value == pytest.approx(printed[algorithm, column]), (algorithm, column)
+                compared += 1
+        visitor.go("#answer?dataset=weighed&weights=bad%401%3D1&weights=rms%3D1")
+        shown = visitor.page.eval_on_selector_all(
+            "#places tr[data-place]",
+            "all => all.map(one => [one.dataset.place, Number(one.querySelector('[data-full]').dataset.full)])",
+        )
+        answer = said("answer", store, "--dataset", "weighed", "--weight", "bad@1=1", "--weight", "rms=1")
+        assert dict(shown) == {one["algorithm"]: pytest.approx(one["score"]) for one in answer["places"]}
+        assert compared + len(shown) >= 50
+
+    def test_a_visit_to_another_page_changes_no_score(self, visitor: Visitor) -> None:
+        scores = "#places td[data-full]"
+        visitor.go("#answer?dataset=small")
+        before = visitor.texts(scores)
+        for page in ("Leaderboard", "Compare", "Metrics", "Answer"):
+            visitor.page.click(f"#views >> text={page}")
+            visitor.ready()
+            assert "regions=" not in visitor.page.url
+        assert visitor.texts(scores) == before
+
+    def test_hostile_names_stay_in_place(self, visitor: Visitor) -> None:
+        visitor.go("#compare?dataset=weighed")
+        assert visitor.page.locator("bdi", has_text="مطابق").count() > 0
+        visitor.go("#algorithm?dataset=weighed&name=Nobody")
+        assert "There is no algorithm called Nobody" in visitor.page.inner_text("#content")
+        ids = visitor.page.evaluate("[...document.querySelectorAll('[id]')].map(one => one.id)")
+        assert len(ids) == len(set(ids))
+
+    def test_a_phone_has_one_button_and_short_rows(self, visitor: Visitor) -> None:
+        visitor.page.set_viewport_size({"width": 390, "height": 800})
+        visitor.go("#leaderboard?dataset=weighed")
+        assert visitor.page.locator("#question .part:visible").count() == 0
+        visitor.page.click("#question-all")
+        assert visitor.page.locator("#sheet fieldset:visible").count() == 8
+        visitor.page.keyboard.press("Escape")
+        row = "#board tr[data-algorithm=good]"
+        height = f"document.querySelector('{row}')?.getBoundingClientRect().height"
+        visitor.until(f"{height} > 0")
+        short = visitor.page.evaluate(height)
+        visitor.page.click(f"{row} .expand")
+        visitor.until(f"{height} > {2 * short}")
+        visitor.page.evaluate("dispatchEvent(new Event('hashchange'))")
+        visitor.ready()
+        visitor.until(f"{height} > {2 * short}")
+
+    def test_a_chart_is_taken_away_with_its_caption(self, visitor: Visitor) -> None:
+        visitor.go("#compare?dataset=weighed&aggregation=mean")
+        visitor.page.wait_for_selector("[data-take=critical-difference] button")
+        for form, sign in (("SVG", "weighed"), ("CSV", "protocol by-scene"), ("PNG", None)):
+            with visitor.page.expect_download() as waiting:
+                visitor.page.click(f"[data-take=critical-difference] button:text-is('{form}')")
+            data = Path(waiting.value.path()).read_bytes()
+            assert data[:4] == b"\x89PNG" if sign is None else sign in data.decode()
+
+    def test_only_weighs_one_property_and_the_purpose_says_so(self, visitor: Visitor) -> None:
+        visitor.go("#answer?dataset=small&profile=balanced")
+        visitor.page.wait_for_selector("#why [data-term]")
+        slider = visitor.page.locator("#why [data-weight=rms]")
+        slider.focus()
+        visitor.page.keyboard.press("End")
+        visitor.until("location.hash.includes('weights=')")
+        visitor.ready()
+        assert "my own weights" in visitor.page.inner_text("[data-open=purpose]")
+        visitor.page.wait_for_selector("#why [data-term=rms]")
+        assert visitor.page.evaluate("document.activeElement.dataset.weight") == "rms"
