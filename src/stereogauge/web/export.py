@@ -238,11 +238,12 @@ def _export_answer(writer: _Writer, base: Params, purpose: Params, scope: dict[s
     found = writer.keep("answer", (*base, *purpose))
     if not found or not found.get("leader") or len(found["places"]) < 2:
         return
-    if len(found["scenes"]) < len(scope["scenes"]):
-        writer.keep("table", (*base, *(("scenes", name) for name in found["scenes"])))
+    _export_compared(writer, base, found["scenes"], scope)
     rival = (found["rivals"] or [found["places"][1]["algorithm"]])[0]
     pair = (("first", found["leader"]), ("second", rival))
     why = writer.keep("explain", (*base, *purpose, *pair))
+    if why:
+        _export_compared(writer, base, [piece["name"] for piece in why["scenes"]], scope)
     column = why and decisive_column(why["terms"], scope["columns"])
     if not column:
         return
@@ -257,6 +258,13 @@ def _export_answer(writer: _Writer, base: Params, purpose: Params, scope: dict[s
                 own = (*square, ("algorithm", name))
                 writer.keep_layer(scene["name"], "estimate", own)
                 writer.keep_layer(scene["name"], "error", (*own, ("region", column["region"])))
+
+
+def _export_compared(writer: _Writer, base: Params, scenes: list[str], scope: dict[str, Any]) -> None:
+    """The scores over the scenes that were compared, where those are not all; hidden ones are named in the scope."""
+    compared = [one["name"] for one in scope["scenes"] if one["hidden"] or one["name"] in scenes]
+    if len(compared) < len(scope["scenes"]):
+        writer.keep("table", (*base, *(("scenes", name) for name in compared)))
 
 
 def decisive_column(terms: list[dict[str, Any]], columns: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -148,13 +148,13 @@ function termRows(context, scores, { first, second }, term, { fold, weight, cont
 }
 
 /** The scores behind the terms, over the scenes that were compared. */
-export function scoresOver(context, scenes) {
+export async function scoresOver(context, scenes) {
   const params = state.scope();
   if (scenes.length < chosen("scenes", context.scenes).length) {
     params.delete("scenes");
     for (const scene of scenes) params.append("scenes", scene);
   }
-  return ask("table", params).catch(() => ask("table", state.scope()));
+  return { ...(await ask("table", params)), over: scenes.length };
 }
 
 /** Draws explanations into an element; `leave` ends the following of weights. */
@@ -299,7 +299,8 @@ export function createReasons(element, context) {
       h(
         "p.caption",
         "Beside a property: what it adds to the total score. A term counts with its mean over scenes and regions, ",
-        "missing pixels charged; below it are its scores as on the leaderboard, in ",
+        "missing pixels charged; below it are its scores as on the leaderboard, ",
+        `over ${plural(scores.over, "scene")}, in `,
         h("i", "italics"),
         " where they are not ranked.",
       ),

@@ -4,7 +4,7 @@ import { ask, isStatic, latest, Problem, url } from "../api.js";
 import { choose, h, put } from "../dom.js";
 import { takeMap } from "../figure.js";
 import { image } from "../pictures.js";
-import { chosenAlgorithms, mapParams, scenePath } from "../scope.js";
+import { chosen, chosenAlgorithms, mapParams, namesOf, scenePath } from "../scope.js";
 import * as state from "../state.js";
 import { refused } from "../states.js";
 import { columnWords, named } from "../words.js";
@@ -55,7 +55,8 @@ export function create(root, context) {
       if (!found) return;
       // Hidden scenes are one in the explanation, and named in the scope only.
       const listed = new Set(found.scenes.map((one) => one.name));
-      const compared = context.scenes.filter((one) => one.hidden || listed.has(one.name)).map((one) => one.name);
+      const hidden = new Set(namesOf(context.scenes.filter((one) => one.hidden)));
+      const compared = chosen("scenes", namesOf(context.scenes)).filter((one) => hidden.has(one) || listed.has(one));
       const scores = await scoresOver(context, compared);
       const [better, other] = found.better === second ? [second, first] : [first, second];
       const title = ["Why ", named(context, better), " above ", named(context, other)];
