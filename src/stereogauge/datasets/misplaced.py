@@ -2,93 +2,20 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from stereogauge.datasets.agreement import SampledPair, sampled
 from stereogauge.io.files import FLIPS
 from stereogauge.io.inspection import Suspicion
 from stereogauge.model import DisparityMap
 
-SMALL_ERROR = 3.0
-SMALL_SHARE = 0.15
-MOST_SAMPLES = 20_000
 SWAP_DIFFERENCE, SWAP_RATIO = 0.08, 1.4
 CLEAR_SWAP_SHARE, CLEAR_SWAP_RATIO = 0.01, 4.0
 FLIP_DIFFERENCE, FLIP_RATIO = 0.25, 1.6
 LARGEST_PADDING = 0.25
 """The part of the width or height that padding may add."""
-
-
-@dataclass(frozen=True)
-class SampledPair:
-    """Two maps of one size at some of the pixels that have a true disparity, `rows` and `columns`."""
-
-    estimate: DisparityMap
-    truth: DisparityMap
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
-
-    @functools.cached_property
-    def true_values(self) -> NDArray[np.float32]:
-        """The true disparities of all samples."""
-        return self.truth[self.rows, self.columns]
-
-    @functools.cached_property
-    def estimates(self) -> NDArray[np.float32]:
-        """The estimates of all samples; NaN where there is none."""
-        return self.estimate[self.rows, self.columns]
-
-    @functools.cached_property
-    def found(self) -> NDArray[np.float64]:
-        """The estimates where there is one."""
-        return self.estimates[np.isfinite(self.estimates)].astype(np.float64)
-
-    @functools.cached_property
-    def known(self) -> NDArray[np.float64]:
-        """The true disparities there."""
-        return self.true_values[np.isfinite(self.estimates)].astype(np.float64)
-
-    @functools.cached_property
-    def error(self) -> float:
-        """The median error in px; infinite without a common pixel."""
-        return float(np.median(np.abs(self.found - self.known))) if self.found.size else float("inf")
-
-    @functools.cached_property
-    def typical(self) -> float:
-        """The median true disparity."""
-        return float(np.median(np.abs(self.known))) if self.known.size else 0.0
-
-    @property
-    def tolerance(self) -> float:
-        """The largest median error of a map without any mistake."""
-        return max(SMALL_ERROR, SMALL_SHARE * self.typical)
-
-    def close(self, estimates: NDArray[Any], known: NDArray[Any] | None = None) -> NDArray[np.bool_]:
-        """Where estimates of the samples are close to the true disparities."""
-        truth = self.true_values if known is None else known
-        return np.asarray(np.abs(estimates - truth) <= max(1.0, 0.05 * self.typical))
-
-    def without(self, values: Sequence[float]) -> SampledPair:
-        """The samples whose estimate is none of these values."""
-        kept = ~np.isin(self.estimates, np.asarray(values, np.float32))
-        return SampledPair(self.estimate, self.truth, self.rows[kept], self.columns[kept])
-
-    def agreement(self, estimates: NDArray[Any] | None = None) -> float:
-        """The share of the true disparities that the estimates, or others at these pixels, are close to."""
-        return float(self.close(self.estimates if estimates is None else estimates).mean()) if self.rows.size else 0.0
-
-
-def sampled(estimate: DisparityMap, truth: DisparityMap) -> SampledPair:
-    """Two maps of one size, at no more pixels than are needed to judge them."""
-    places = np.flatnonzero(np.isfinite(truth))
-    # An odd step does not follow the rows of images, whose widths are even.
-    places = places[:: max(1, places.size // MOST_SAMPLES) | 1]
-    return SampledPair(estimate, truth, *np.divmod(places, truth.shape[1]))
 
 
 def flipped(pair: SampledPair) -> Suspicion | None:

@@ -1,0 +1,159 @@
+"""Two maps at the same pixels, and how well the values of one explain those of the other."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.model import DisparityMap
+
+SMALL_ERROR = 3.0
+SMALL_SHARE = 0.15
+MOST_SAMPLES = 20_000
+MOST_RANKED = 2_000
+"""Values whose ranks are correlated."""
+ALL_WRONG = 0.95
+"""The share of its pixels from which a value is wrong wherever it is."""
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SampledPair:
+    """Two maps of one size at some of the pixels that have a true disparity, `rows` and `columns`."""
+
+    estimate: DisparityMap
+    truth: DisparityMap
+    rows: NDArray[np.int64]
+    columns: NDArray[np.int64]
+
+    @functools.cached_property
+    def true_values(self) -> NDArray[np.float32]:
+        """The true disparities of all samples."""
+        return self.truth[self.rows, self.columns]
+
+    @functools.cached_property
+    def estimates(self) -> NDArray[np.float32]:
+        """The estimates of all samples; NaN where there is none."""
+        return self.estimate[self.rows, self.columns]
+
+    @functools.cached_property
+    def found(self) -> NDArray[np.float64]:
+        """The estimates where there is one."""
+        return self.estimates[np.isfinite(self.estimates)].astype(np.float64)
+
+    @functools.cached_property
+    def known(self) -> NDArray[np.float64]:
+        """The true disparities there."""
+        return self.true_values[np.isfinite(self.estimates)].astype(np.float64)
+
+    @functools.cached_property
+    def error(self) -> float:
+        """The median error in px; infinite without a common pixel."""
+        return float(np.median(np.abs(self.found - self.known))) if self.found.size else float("inf")
+
+    @functools.cached_property
+    def typical(self) -> float:
+        """The median true disparity."""
+        return float(np.median(np.abs(self.known))) if self.known.size else 0.0
+
+    @property
+    def tolerance(self) -> float:
+        """The largest median error of a map without any mistake."""
+        return max(SMALL_ERROR, SMALL_SHARE * self.typical)
+
+    def close(self, estimates: NDArray[Any], known: NDArray[Any] | None = None) -> NDArray[np.bool_]:
+        """Where estimates of the samples are close to the true disparities."""
+        truth = self.true_values if known is None else known
+        return np.asarray(np.abs(estimates - truth) <= max(1.0, 0.05 * self.typical))
+
+    def without(self, values: Sequence[float]) -> SampledPair:
+        """The samples whose estimate is none of these values."""
+        kept = ~np.isin(self.estimates, np.asarray(values, np.float32))
+        return SampledPair(self.estimate, self.truth, self.rows[kept], self.columns[kept])
+
+    def is_wrong(self, value: float, corrected: Callable[[Values], Values] | None = None) -> bool:
+        """Whether an estimate of this value is wrong at nearly all of its pixels, as it is or as corrected."""
+        at = self.found == value
+        found = self.found[at] if corrected is None else corrected(self.found[at])
+        return float(np.mean(np.abs(found - self.known[at]) > self.tolerance)) >= ALL_WRONG
+
+    def agreement(self, estimates: NDArray[Any] | None = None) -> float:
+        """The share of the true disparities that the estimates, or others at these pixels, are close to."""
+        return float(self.close(self.estimates if estimates is None else estimates).mean()) if self.rows.size else 0.0
+
+
+def sampled(estimate: DisparityMap, truth: DisparityMap) -> SampledPair:
+    """Two maps of one size, at no more pixels than are needed to judge them."""
+    places = np.flatnonzero(np.isfinite(truth))
+    # An odd step does not follow the rows of images, whose widths are even.
+    places = places[:: max(1, places.size // MOST_SAMPLES) | 1]
+    return SampledPair(estimate, truth, *np.divmod(places, truth.shape[1]))
+
+
+def medians(pair: SampledPair) -> str:
+    """The medians of both maps in words."""
+    return f"{bare_medians(pair)} px"
+
+
+def bare_medians(pair: SampledPair) -> str:
+    """The medians in words, without a unit."""
+    return f"median {np.median(pair.found):.4g}, ground truth {np.median(pair.known):.4g}"
+
+
+def typical_ratio(pair: SampledPair) -> float:
+    """The median quotient of estimate and truth; 0 where there is none."""
+    nonzero = pair.known != 0
+    found = float(np.median(pair.found[nonzero] / pair.known[nonzero])) if nonzero.any() else 0.0
+    return found if math.isfinite(found) else 0.0
+
+
+def robust_line(x: Values, y: Values) -> tuple[float, float]:
+    """Slope and rest of y over x, by least squares without the pixels that are far from the line; (0, 0) = none."""
+    kept = np.ones(x.size, bool)
+    slope = rest = 0.0
+    for _ in range(5):
+        if kept.sum() < 2 or np.ptp(x[kept]) == 0:
+            return 0.0, 0.0
+        slope, rest = np.polyfit(x[kept], y[kept], 1)
+        error = np.abs(y - slope * x - rest)
+        kept = error <= 2 * np.median(error) + 1e-9
+    return float(slope), float(rest)
+
+
+def unexplained(x: Values, y: Values) -> float:
+    """What the best line through x and y leaves of the error that the best constant has; 1 = all of it."""
+    slope, rest = robust_line(x, y)
+    spread = float(np.mean(np.abs(y - np.median(y))))
+    return float(np.median(np.abs(y - slope * x - rest))) / spread if slope and spread else 1.0
+
+
+def relative_error(found: Values, known: Values) -> float:
+    """The median error as a part of the median true value."""
+    return median_error(found, known) / float(np.median(known))
+
+
+def median_error(found: Values, known: Values) -> float:
+    """The median error; values that are not finite are infinitely wrong."""
+    error = np.abs(found - known)
+    return float(np.median(np.where(np.isfinite(error), error, np.inf)))
+
+
+def rank_correlation(found: Values, known: Values) -> float:
+    """Spearman's rank correlation, which is −1 for d and any c / (d + b); 0 where a map has one value only."""
+    step = max(1, found.size // MOST_RANKED)
+    ranks_found, ranks_known = _ranks(found[::step]), _ranks(known[::step])
+    if np.ptp(ranks_found) == 0 or np.ptp(ranks_known) == 0:
+        return 0.0
+    return float(np.corrcoef(ranks_found, ranks_known)[0, 1])
+
+
+def _ranks(values: Values) -> Values:
+    ordered = np.sort(values)
+    return (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")).astype(np.float64)

@@ -1,0 +1,199 @@
+"""Scales, offsets and signs that would make a map agree with its ground truth, and the settings that apply them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from stereogauge.datasets.agreement import (
+    SampledPair,
+    Values,
+    median_error,
+    medians,
+    rank_correlation,
+    robust_line,
+    typical_ratio,
+)
+from stereogauge.datasets.depth_maps import depth_doubt
+from stereogauge.datasets.misplaced import flipped
+from stereogauge.io.files import DisparityFile
+from stereogauge.io.inspection import Suspicion, unknown_setting
+from stereogauge.model import Calibration
+
+TELLING = 0.25
+"""A correction must bring the median error below this part of what it was."""
+EXPLAINED = 0.5
+"""And below this part of the error that the best constant map has."""
+NEAR_ROUND = 0.05
+"""How close a factor must be to a round one to be tried as it."""
+ROUND_ERROR, ROUND_SHARE, ROUND_TIE = 1.25, 0.01, 0.002
+"""The error that a round value may leave: this many times that of the best value and this part of the disparities;
+round values whose errors differ by less than the last part are equally good."""
+AS_GOOD, AS_NEAR = 1.5, 0.75
+"""A simpler explanation is taken that leaves at most this many times the smallest error and this many px more."""
+LARGEST_ROUND, ROUND_HALVES = 10, (1.5, 2.5)
+"""Whole numbers up to this one are round factors, and these."""
+FALLS = -0.3
+"""The rank correlation below which no shift explains a map."""
+CUT_SHARE = 0.005
+"""The share of values at 255 from which 8 bits seem to have cut them off."""
+LARGEST_8_BIT = 255
+
+
+class Correction(NamedTuple):
+    """One explanation of a map: what it makes of its values, how to say so, and the settings that do it, if any."""
+
+    kind: str
+    corrected: Callable[[Values], Values]
+    words: str
+    settings: str = ""
+    otherwise: str = ""
+
+    def said(self, further: str = "") -> str:
+        """The sentence; `further` settings go after its own."""
+        if not self.settings:
+            return f"{self.words}{self.otherwise}"
+        return f"{self.words}: set {', '.join(filter(None, (self.settings, further)))}."
+
+
+def wrong_values(
+    pair: SampledPair, rest: SampledPair, codes: Sequence[float], calibration: Calibration, file: DisparityFile | None
+) -> Suspicion | None:
+    """Mirrored, depth, or the simplest of the explanations that leave the smallest error, where it is small.
+
+    `rest` is what is not a code; codes that are wrong under the explanation too are said to be unknown.
+    """
+    rest = _without_end(rest)
+    if not rest.found.size:
+        return None
+    other = flipped(rest) or depth_doubt(rest, calibration, file)
+    if other is not None:
+        return other
+    exact, inexact = _explanations(rest, calibration, file)
+    errors = [median_error(one.corrected(rest.found), rest.known) for one in (*exact, *inexact)]
+    spread = float(np.mean(np.abs(rest.known - np.median(rest.known))))
+    enough = min(TELLING * rest.error, rest.tolerance, EXPLAINED * spread + 1e-3 * rest.typical)
+    if not min(errors, default=math.inf) <= enough:
+        return None
+    left = {one: _clipped_error(one.corrected(rest.found), rest) for one in (*exact, *inexact)}
+    good = AS_GOOD * min(left.values()) + AS_NEAR
+    best = min(exact, key=lambda one: left[one], default=None)
+    if best is None or left[best] > good:
+        good = AS_GOOD * min(left[one] for one in inexact) + ROUND_SHARE * rest.typical
+        best = next(one for one in inexact if left[one] <= good)
+    lost = [code for code in codes if pair.is_wrong(code, best.corrected)]
+    return Suspicion(best.kind, best.said(unknown_setting(lost, file) if lost else ""))
+
+
+def _clipped_error(found: Values, pair: SampledPair) -> float:
+    """The mean error, of which no pixel counts more than the tolerance."""
+    return float(np.mean(np.fmin(np.abs(found - pair.known), pair.tolerance)))
+
+
+def _explanations(
+    pair: SampledPair, calibration: Calibration, file: DisparityFile | None
+) -> tuple[list[Correction], list[Correction]]:
+    """The map as a·d or d + b with a round value, and what no setting corrects: a·d + b, or with an odd value."""
+    scale, offset = (1.0, 0.0) if file is None else (file.per_px, file.offset)
+    exact: list[Correction] = []
+    inexact: list[Correction] = []
+    ratio, shift = typical_ratio(pair), float(np.median(pair.found - pair.known))
+    if ratio and abs(ratio - 1) > NEAR_ROUND:
+        rounded = _first_as_good(ratio, round_factors(ratio), lambda factor: pair.found / factor, pair)
+        factor = ratio if rounded is None else rounded
+        settings = "" if rounded is None else _settings(file, scale * rounded, offset / rounded)
+        one = Correction(
+            "negated" if factor == -1 else "wrong-scale",
+            lambda values: values / factor,
+            _scale_words(pair, factor),
+            settings,
+            "; no round scale explains it.",
+        )
+        (inexact if rounded is None else exact).append(one)
+    if rank_correlation(pair.found, pair.known) < FALLS:
+        return exact, inexact  # no shift makes a map rise that falls
+    steps = [math.copysign(calibration.doffs, shift)] if _is_doffs(shift, calibration) else [float(round(shift))]
+    whole = _first_as_good(shift, steps, lambda step: pair.found - step, pair)
+    settings = "" if whole is None else _settings(file, scale, offset - whole)
+    step = shift if whole is None else whole
+    one = Correction("offset", lambda values: values - step, _offset_words(pair, shift, calibration), settings, ".")
+    (inexact if whole is None else exact).append(one)
+    return exact, inexact + _line(pair)
+
+
+def _first_as_good(
+    best: float, candidates: Sequence[float], corrected: Callable[[float], Values], pair: SampledPair
+) -> float | None:
+    """The best of the round values, where it corrects the map about as well as the best of all values; else None."""
+    errors = {value: median_error(corrected(value), pair.known) for value in candidates}
+    enough = ROUND_ERROR * median_error(corrected(best), pair.known) + ROUND_SHARE * pair.typical
+    smallest = min(errors.values(), default=math.inf)
+    if smallest > enough:
+        return None
+    return next(value for value in candidates if errors[value] <= smallest + ROUND_TIE * pair.typical)
+
+
+def round_factors(ratio: float) -> list[float]:
+    """The round factors near a ratio: powers of two and of ten, 255, small whole numbers; or their reciprocals."""
+    if not ratio:
+        return []
+    size, sign = abs(ratio), math.copysign(1.0, ratio)
+    whole = size if size >= 1 else 1 / size
+    near = [2.0 ** round(math.log2(whole)), 10.0 ** round(math.log10(whole)), float(LARGEST_8_BIT), *ROUND_HALVES]
+    near += [float(round(whole))] if whole <= LARGEST_ROUND + 0.5 else []
+    close = [value for value in near if abs(value - whole) <= NEAR_ROUND * whole]
+    factors = [sign * (value if size >= 1 else 1 / value) for value in dict.fromkeys(close)]
+    return [factor for factor in factors if factor != 1]
+
+
+def _line(pair: SampledPair) -> list[Correction]:
+    """The map as a·d + b: stretched for display, or normalised."""
+    slope, _ = robust_line(pair.known, pair.found)
+    if slope <= 0:
+        return []
+    shift = float(np.median(pair.found - slope * pair.known))
+    words = (
+        f"The disparities are scaled and shifted ({medians(pair)}), about {slope:.3g} times the true ones and "
+        f"{shift:+.3g}: was the map stretched for display? Save the disparities themselves."
+    )
+    return [Correction("wrong-scale", lambda values: (values - shift) / slope, words)]
+
+
+def _scale_words(pair: SampledPair, ratio: float) -> str:
+    if ratio == -1:
+        return f"The sign is reversed ({medians(pair)})"
+    size = abs(ratio)
+    words = f"{size:.3g} times too large" if size > 1 else f"{1 / size:.3g} times too small"
+    sign = " and of the wrong sign" if ratio < 0 else ""
+    return f"The disparities are about {words}{sign} ({medians(pair)})"
+
+
+def _is_doffs(shift: float, calibration: Calibration) -> bool:
+    return bool(calibration.doffs) and math.isclose(abs(shift), abs(calibration.doffs), rel_tol=0.05)
+
+
+def _offset_words(pair: SampledPair, shift: float, calibration: Calibration) -> str:
+    words = f"{abs(shift):.4g} px too {'large' if shift > 0 else 'small'}"
+    if _is_doffs(shift, calibration):
+        done = "added to" if shift * calibration.doffs > 0 else "subtracted from"
+        words += f", as if the calibration's doffs of {calibration.doffs:g} px had been {done} them"
+    return f"The disparities are {words} ({medians(pair)})"
+
+
+def _without_end(pair: SampledPair) -> SampledPair:
+    """The samples without those at 255, where so many are that 8 bits seem to have cut them off."""
+    at_end = pair.estimates == LARGEST_8_BIT
+    if not pair.found.size or pair.found.max() > LARGEST_8_BIT or not CUT_SHARE < np.mean(at_end) < 1 - CUT_SHARE:
+        return pair
+    return pair.without([LARGEST_8_BIT])
+
+
+def _settings(file: DisparityFile | None, scale: float, offset: float) -> str:
+    """The settings that read the file with another scale and offset."""
+    parts = ["encoding to middlebury"] if file is not None and file.is_kitti and not file.scale else []
+    parts += [f"scale to {scale:.6g}"] if scale != 1 or parts or not offset else []
+    parts += [f"offset to {offset:.4g}"] if abs(offset) > 1e-6 else []
+    return ", ".join(parts)
