@@ -123,6 +123,33 @@ def test_a_calibration_that_is_none_shows_an_example(tmp_path: Path, capsys: pyt
     assert refusal in run(capsys, *words, tmp_path / "wide.json")[2]
 
 
+def test_cameras_before_rectification_are_refused_with_what_to_store(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("gt.pfm", "mine.pfm"):
+        sg.write_disparity(tmp_path / name, TRUTH)
+    words = ["compare", tmp_path / "gt.pfm", tmp_path / "mine.pfm", "-m", "z-mae", "-r", "all", "--calib"]
+    found = {"M1": P1[:, :3], "D1": np.zeros(5), "M2": P2[:, :3], "D2": np.zeros(5), "R": np.eye(3)}
+    for name in ("stereo.yml", "stereo.xml", "stereo.json"):
+        path = opencv(tmp_path / name, **found, T=np.array([[-B], [0.0], [0.0]]))
+        code, _, err = run(capsys, *words, path)
+        assert code == 2
+        assert "write P1 and P2, or Q, of cv2.stereoRectify into the file" in " ".join(err.split())
+        assert run(capsys, *words, opencv(path, **found, T=np.array([[-B], [0.0], [0.0]]), P1=P1, P2=P2))[0] == 0
+
+
+@pytest.mark.parametrize("name", ["{}.pfm", "pred_{}.pfm", "{}/out.pfm", "site/{}.pfm"])
+def test_a_folder_of_one_algorithm_names_it_in_every_layout(name: str, tmp_path: Path) -> None:
+    scenes = [f"site-{scene}" if "site" in name else scene for scene in ("teddy", "cones")]
+    data = sg.Dataset("own", [sg.Scene(scene, gt=TRUTH) for scene in scenes])
+    for scene in scenes:
+        path = tmp_path / "runs" / "mine" / name.format(scene.removeprefix("site-"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        sg.write_disparity(path, TRUTH)
+    for folder in (tmp_path / "runs", tmp_path / "runs" / "mine"):
+        assert [(found.name, len(found.maps)) for found in sg.load_results(folder, data)] == [("mine", 2)]
+
+
 @pytest.fixture
 def sites(tmp_path: Path) -> Path:
     for site in ("site_A", "site_B"):
@@ -179,8 +206,7 @@ def test_scene_folders_and_affixes_within_sites_are_found(
     assert code == 0, err
     assert "ground truth found at {site}/{scene}/gt.pfm" in err
     assert "Mean of 4 scenes" in out
-    assert "runs" in out
-    assert run(capsys, *words, "-f", "csv")[1].count(",runs,mae,all,0.99") == 4
+    assert run(capsys, *words, "-f", "csv")[1].count(",sgm,mae,all,0.99") == 4
 
 
 def test_affixes_around_names_are_ignored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

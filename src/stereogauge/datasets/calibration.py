@@ -7,13 +7,14 @@ the reference, and P_right[0, 3] = −f·B.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from stereogauge.errors import FileError, MissingDependency, StereogaugeError, o
 from stereogauge.loading import Declaration, convert, entry, entry_types, number
 from stereogauge.model import Calibration
 
+T = TypeVar("T")
 LARGEST_FILE = 65_536
 MILLIMETRE = 1e-3
 OFFSET_ERROR = 1.0
@@ -43,7 +45,8 @@ FOCAL, BASELINE = ("focal", "focal_length", "focallength", "f", "fx"), ("baselin
 OFFSET, WIDTH, HEIGHT = ("doffs", "disparity_offset"), ("width", "image_width"), ("height", "image_height")
 SIZE = ("resolution", "imagesize", "image_size", "size")
 
-Document = Mapping[str, Any]
+Table = Mapping[str, Any]
+"""Entries by name, in lower case."""
 
 
 class _Camera(NamedTuple):
@@ -105,14 +108,19 @@ def read_calibration(path: Path, cameras: tuple[int, int] = (0, 1)) -> Calibrati
         return read_kitti_calibration(path, cameras)
     if re.search(r"^\s*cam0\s*=", text, re.MULTILINE):
         return read_middlebury_calibration(path)
-    documents = list(read_documents(path))
-    for read in (_of_projections, _of_reprojection, _of_chain, _of_infos, _of_numbers):
-        try:
-            found = read(path, documents)
-        except (TypeError, ValueError, OverflowError) as problem:  # text or a table in the place of a number
-            raise FileError(f"{path} has an entry of another kind than a calibration ({one_line(problem)}).") from None
-        if found is not None:
-            return found
+    tables = read_tables(path)
+    try:
+        for read in (_of_projections, _of_reprojection, _of_chain, _of_infos, _of_numbers):
+            if (found := read(path, tables)) is not None:
+                return found
+    except (TypeError, ValueError, OverflowError) as problem:  # text or a table in the place of a number
+        raise FileError(f"{path} has an entry of another kind than a calibration ({one_line(problem)}).") from None
+    if any(_matrix(one.get("r"), 3, 3) is not None and _matrix(one.get("t"), 3, 1) is not None for one in tables):
+        raise FileError(
+            f"{path} holds two cameras before rectification, with the rotation R and the translation T between them, "
+            "as cv2.stereoCalibrate gives them; disparities belong to the rectified pair: write P1 and P2, or Q, of "
+            "cv2.stereoRectify into the file, with its sizes in pixels of the rectified images."
+        )
     raise FileError(f"{path} holds no calibration of a rectified pair that is known; known are {FORMS}.")
 
 
@@ -225,24 +233,28 @@ def kitti_vector(path: Path, key: str) -> tuple[float, ...]:
     return values
 
 
-def read_documents(path: Path) -> Iterator[Document]:
+def read_tables(path: Path) -> list[Table]:
     """The tables of a file: of OpenCV's storage, of JSON, or of each document of YAML."""
     text = calibration_text(path)
-    if re.match(r"\s*(?:<\?xml|<opencv_storage|%YAML:)", text) or "opencv-matrix" in text:
-        yield _storage(path, text)
-        return
     try:
-        if text.lstrip().startswith(("{", "[")):
-            loaded: list[Any] = [json.loads(text)]
+        if re.match(r"\s*(?:<\?xml|<opencv_storage|%YAML:)", text) or "opencv-matrix" in text:
+            loaded = [_storage(path, text)]
+        elif text.lstrip().startswith(("{", "[")):
+            loaded = [json.loads(text)]
         else:
             loaded = list(_yaml(path).safe_load_all(text))
+        return [_lower(one) for one in loaded if isinstance(one, Mapping)]
     except (ValueError, RecursionError) as problem:
         raise FileError(f"{path} cannot be read as JSON or YAML ({one_line(problem)}); known are {FORMS}.") from None
     except Exception as problem:  # PyYAML has an error of its own for every mistake
         if type(problem).__module__.partition(".")[0] != "yaml":
             raise
         raise FileError(f"{path} is no calibration that is known; known are {FORMS}.") from None
-    yield from (one for one in loaded if isinstance(one, Mapping))
+
+
+def _lower(value: Any) -> Any:
+    """A table with its names, and those of the tables in it, in lower case."""
+    return {str(name).lower(): _lower(inner) for name, inner in value.items()} if isinstance(value, Mapping) else value
 
 
 def _yaml(path: Path) -> Any:
@@ -253,7 +265,7 @@ def _yaml(path: Path) -> Any:
     return yaml
 
 
-def _storage(path: Path, text: str) -> Document:
+def _storage(path: Path, text: str) -> Any:
     """The entries of OpenCV's own storage: matrices and numbers by name."""
     import cv2
 
@@ -276,8 +288,8 @@ def _entry(node: Any) -> Any:
 
 def stored_matrices(path: Path, **shapes: tuple[int, int]) -> list[NDArray[np.float64]]:
     """The matrices of these names and shapes in a file as OpenCV stores them."""
-    document: Document = next(read_documents(path), {})
-    found = [_matrix(document.get(name), *shape) for name, shape in shapes.items()]
+    table: Table = next(iter(read_tables(path)), {})
+    found = [_matrix(table.get(name.lower()), *shape) for name, shape in shapes.items()]
     known = [matrix for matrix in found if matrix is not None and matrix.any()]
     if len(known) < len(shapes):
         raise FileError(f"{path} is not a calibration with {' and '.join(shapes)} as OpenCV stores them.")
@@ -291,6 +303,16 @@ def read_stored_projections(path: Path) -> Calibration:
     return replace(found, baseline=(found.baseline or 0.0) * MILLIMETRE)
 
 
+def _first(read: Callable[[Table], T | None], tables: Iterable[Table]) -> T | None:
+    """What the first table says of which `read` makes something."""
+    return next((found for one in tables if (found := read(one)) is not None), None)
+
+
+def _with_inner(table: Table) -> list[Table]:
+    """A table and the tables in it."""
+    return [table, *(inner for inner in table.values() if isinstance(inner, Mapping))]
+
+
 def _matrix(value: Any, rows: int, columns: int) -> NDArray[np.float64] | None:
     """A matrix given as rows, as a list of its numbers, or as ROS and OpenCV write it, with `data`."""
     data = value.get("data") if isinstance(value, Mapping) else value
@@ -301,57 +323,52 @@ def _matrix(value: Any, rows: int, columns: int) -> NDArray[np.float64] | None:
     return numbers.reshape(rows, columns) if numbers.size == rows * columns else None
 
 
-def _size(document: Document) -> tuple[int, int] | None:
+def _number(table: Table, names: Sequence[str]) -> float | None:
+    return next((float(table[name]) for name in names if isinstance(table.get(name), int | float)), None)
+
+
+def _size(table: Table) -> tuple[int, int] | None:
     """(width, height) where a table says it."""
-    lower = {str(key).lower(): value for key, value in document.items()}
-    found = next(filter(None, map(lower.get, SIZE)), None)
+    found = next(filter(None, map(table.get, SIZE)), None)
     if isinstance(found, Sequence) and len(found) == 2:
         return int(found[0]), int(found[1])
-    width, height = (_number(document, names) for names in (WIDTH, HEIGHT))
+    width, height = (_number(table, names) for names in (WIDTH, HEIGHT))
     return None if not width or not height else (int(width), int(height))
 
 
-def _number(document: Document, names: Sequence[str]) -> float | None:
-    lower = {str(key).lower(): value for key, value in document.items()}
-    found = next((lower[name] for name in names if isinstance(lower.get(name), int | float)), None)
-    return None if found is None else float(found)
+def _projection(table: Table, name: str) -> _Camera | None:
+    matrix = _matrix(table.get(name), 3, 4)
+    return None if matrix is None or not matrix[0, 0] > 0 else _Camera.of(matrix, _size(table))
 
 
-def _projection(value: Any, document: Document) -> _Camera | None:
-    matrix = _matrix(value, 3, 4)
-    return None if matrix is None or not matrix[0, 0] > 0 else _Camera.of(matrix, _size(document))
-
-
-def _of_projections(path: Path, documents: Sequence[Document]) -> Calibration | None:
+def _of_projections(path: Path, tables: Sequence[Table]) -> Calibration | None:
     """P1 and P2 of OpenCV's `stereoRectify`, under any of their usual names."""
-    for document in documents:
-        known = {str(key).lower(): value for key, value in document.items()}
-        for names in PROJECTIONS:
-            left, right = (_projection(known.get(name), document) for name in names)
-            if left is not None and right is not None:
-                return calibration_of_pair(path, left, right)
+    for table, names in itertools.product(tables, PROJECTIONS):
+        left, right = (_projection(table, name) for name in names)
+        if left is not None and right is not None:
+            return calibration_of_pair(path, left, right)
     return None
 
 
-def _of_reprojection(path: Path, documents: Sequence[Document]) -> Calibration | None:
+def _of_reprojection(path: Path, tables: Sequence[Table]) -> Calibration | None:
     """Q of OpenCV: Z = f / (Q32·d + Q33), so that B = 1/|Q32| and doffs = Q33/Q32."""
-    for document in documents:
-        matrix = _matrix(document.get("Q", document.get("q")), 4, 4)
+    for table in tables:
+        matrix = _matrix(table.get("q"), 4, 4)
         if matrix is not None and matrix[2, 3] > 0 and matrix[3, 2] != 0:
             values = {"focal": float(matrix[2, 3]), "baseline": float(1 / abs(matrix[3, 2]))}
             centre = (-float(matrix[0, 3]), -float(matrix[1, 3]))
             doffs = float(matrix[3, 3] / matrix[3, 2]) + 0.0
-            return calibration_of(path, **values, doffs=doffs, centre=centre, size=_size(document))
+            return calibration_of(path, **values, doffs=doffs, centre=centre, size=_size(table))
     return None
 
 
-def _of_chain(path: Path, documents: Sequence[Document]) -> Calibration | None:
+def _of_chain(path: Path, tables: Sequence[Table]) -> Calibration | None:
     """Kalibr's camchain: intrinsics [fx, fy, cx, cy] of cam0 and cam1, and the pose T_cn_cnm1 of cam1."""
-    for document in documents:
-        tables = [one for name in ("cam0", "cam1") if isinstance(one := document.get(name), Mapping)]
-        if len(tables) < 2 or not all(len(one.get("intrinsics") or ()) >= 4 for one in tables):
+    for table in tables:
+        cameras = [one for name in ("cam0", "cam1") if isinstance(one := table.get(name), Mapping)]
+        if len(cameras) < 2 or not all(len(one.get("intrinsics") or ()) >= 4 for one in cameras):
             continue
-        pose = _matrix(tables[1].get("T_cn_cnm1"), 4, 4)
+        pose = _matrix(cameras[1].get("t_cn_cnm1"), 4, 4)
         if pose is None:
             raise FileError(f"{path}: cam1 has no T_cn_cnm1, the pose of the second camera.")
         turned = math.acos(min(1.0, max(-1.0, (float(np.trace(pose[:3, :3])) - 1) / 2)))
@@ -360,22 +377,17 @@ def _of_chain(path: Path, documents: Sequence[Document]) -> Calibration | None:
                 f"{path}: the cameras are turned against each other by {math.degrees(turned):.2g}°; disparities belong "
                 "to rectified cameras. Give the projection matrices after rectification."
             )
-        numbers = [[float(number) for number in one["intrinsics"][-4:]] for one in tables]
-        left, right = (_Camera(f, (x, y), 0.0, _size(one)) for one, (f, _, x, y) in zip(tables, numbers, strict=True))
+        numbers = [[float(number) for number in one["intrinsics"][-4:]] for one in cameras]
+        left, right = (_Camera(f, (x, y), 0.0, _size(one)) for one, (f, _, x, y) in zip(cameras, numbers, strict=True))
         return calibration_of_pair(path, left, right, float(-pose[0, 3]))
     return None
 
 
-def _infos(documents: Sequence[Document]) -> list[_Camera]:
-    """Every `camera_info` of ROS, as the calibrator writes it or as a message is printed."""
-    stated = [(one, one.get("projection_matrix", one.get("P", one.get("p")))) for one in documents]
-    return [camera for one, value in stated if (camera := _projection(value, one)) is not None]
-
-
-def _of_infos(path: Path, documents: Sequence[Document]) -> Calibration | None:
-    """Both `camera_info` of ROS: in one file, or in two whose names differ in left and right."""
-    nested = [inner for one in documents for inner in (one, *(v for v in one.values() if isinstance(v, Mapping)))]
-    found = _infos(nested)
+def _of_infos(path: Path, tables: Sequence[Table]) -> Calibration | None:
+    """Both `camera_info` of ROS, as the calibrator writes it or as a message is printed: in one file, or in two whose
+    names differ in left and right.
+    """
+    found = _infos(tables)
     if not found:
         return None
     if len(found) == 1:
@@ -385,9 +397,15 @@ def _of_infos(path: Path, documents: Sequence[Document]) -> Calibration | None:
                 f"{path} holds one camera; a pair needs both: put the other one beside it, with right instead of left "
                 "in its name."
             )
-        found += _infos(list(read_documents(other)))
-    left, right = sorted(found[:2], key=lambda camera: -camera.shift) if len(found) > 1 else (found[0], found[0])
+        found += _infos(read_tables(other))
+    left, right = sorted((found * 2)[:2], key=lambda camera: -camera.shift)
     return calibration_of_pair(path, left, right)
+
+
+def _infos(tables: Iterable[Table]) -> list[_Camera]:
+    inner = itertools.chain.from_iterable(map(_with_inner, tables))
+    cameras = (_projection(one, "projection_matrix" if "projection_matrix" in one else "p") for one in inner)
+    return [camera for camera in cameras if camera is not None]
 
 
 def _other_side(path: Path) -> Path | None:
@@ -400,34 +418,33 @@ def _other_side(path: Path) -> Path | None:
     return None
 
 
-def _of_numbers(path: Path, documents: Sequence[Document]) -> Calibration | None:
+def _of_numbers(path: Path, tables: Sequence[Table]) -> Calibration | None:
     """Plain numbers by name, at the top or in tables such as `left` and `intrinsics`."""
-    for document in documents:
-        tables = [document, *(value for value in document.values() if isinstance(value, Mapping))]
-        camera = next((one for table in tables if (one := _intrinsics(table)) is not None), None)
-        baseline = next((b for table in tables if (b := _number(table, BASELINE)) is not None), None)
+    for table in tables:
+        parts = _with_inner(table)
+        camera, baseline = _first(_intrinsics, parts), _first(lambda one: _number(one, BASELINE), parts)
         if camera is None or baseline is None:
             continue
-        right = document.get("right")
+        right = table.get("right")
         other = _intrinsics(right) if isinstance(right, Mapping) else None
-        stated = next((d for table in tables if (d := _number(table, OFFSET)) is not None), None)
-        moved = other.centre[0] - camera.centre[0] if other is not None else 0.0
-        doffs = moved if stated is None else stated
+        doffs = _first(lambda one: _number(one, OFFSET), parts)
+        if doffs is None and other is not None:
+            doffs = other.centre[0] - camera.centre[0]
         return calibration_of(
             path,
             focal=camera.focal,
             baseline=baseline,
-            doffs=0.0 if math.isnan(doffs) else doffs,
+            doffs=0.0 if doffs is None or math.isnan(doffs) else doffs,
             centre=None if math.isnan(camera.centre[0]) else camera.centre,
-            size=next(filter(None, map(_size, tables)), None),
+            size=_first(_size, parts),
         )
     return None
 
 
-def _intrinsics(table: Document) -> _Camera | None:
+def _intrinsics(table: Table) -> _Camera | None:
     """A camera of a table with K, with fx, cx and cy, or with a focal length alone."""
-    for name, value in table.items():
-        matrix = _matrix(value, 3, 3) if str(name).lower() in INTRINSICS else None
+    for name in INTRINSICS:
+        matrix = _matrix(table.get(name), 3, 3)
         if matrix is not None and matrix[0, 0] > 0:
             return _Camera.of(matrix)
     focal = _number(table, FOCAL)

@@ -38,7 +38,7 @@ PARENT, PARENT_ITSELF = "../", ".."
 
 
 @dataclass(frozen=True)
-class ScenePlace:
+class FoundScene:
     """One scene that was found: the folder that its templates start from, the folder that the user named, the fields.
 
     `dataset` is the name of the dataset that the scene belongs to.
@@ -92,14 +92,14 @@ class SceneLayout:
     right: Templates = ()
     views: Mapping[float, str] = field(default_factory=dict)
     masks: Mapping[str, FileMask | tuple[FileMask, ...]] = field(default_factory=dict)
-    calibration: Calibration | Callable[[ScenePlace], Calibration] | None = None
-    resolution: float | Callable[[ScenePlace], float | None] | None = None
-    decode: Callable[[DisparityFile, ScenePlace, Calibration | None], DisparityFile] | None = None
+    calibration: Calibration | Callable[[FoundScene], Calibration] | None = None
+    resolution: float | Callable[[FoundScene], float | None] | None = None
+    decode: Callable[[DisparityFile, FoundScene, Calibration | None], DisparityFile] | None = None
     each: Templates = ()
-    derive: Callable[[ScenePlace], Fields | None] | None = None
-    details: Callable[[ScenePlace], Mapping[str, Any]] | None = None
+    derive: Callable[[FoundScene], Fields | None] | None = None
+    details: Callable[[FoundScene], Mapping[str, Any]] | None = None
     needs: tuple[str, ...] = ()
-    pairs: Callable[[ScenePlace], bool] | None = None
+    pairs: Callable[[FoundScene], bool] | None = None
     film: bool = False
 
     def scenes(self, base: Path, root: Path, dataset: str, given: Fields) -> list[Scene]:
@@ -108,7 +108,7 @@ class SceneLayout:
         frames: list[tuple[str, int, Scene]] = []
         cache: dict[Any, Any] = {}
         for fields in self._matches(base, given):
-            place = ScenePlace(base, root, fields, dataset, cache)
+            place = FoundScene(base, root, fields, dataset, cache)
             more = self.derive(place) if self.derive is not None else {}
             if more is None:
                 continue
@@ -132,7 +132,7 @@ class SceneLayout:
                 if match and path.is_file():
                     yield {**given, **{name: value or "" for name, value in match.groupdict().items()}}
 
-    def _scene(self, name: str, place: ScenePlace) -> Scene | None:
+    def _scene(self, name: str, place: FoundScene) -> Scene | None:
         left, right = (place.find(*_several(templates)) for templates in (self.left, self.right))
         maps = {"gt": self.truth, "gt_right": self.truth_right, "gt_fine": self.truth_fine}
         parts: dict[str, Any] = {
@@ -156,14 +156,14 @@ class SceneLayout:
         }
         return Scene(name, dataset=place.dataset, **arguments)
 
-    def _map(self, file: DisparityFile, place: ScenePlace, calibration: Calibration | None) -> DisparityFile:
+    def _map(self, file: DisparityFile, place: FoundScene, calibration: Calibration | None) -> DisparityFile:
         masks = tuple(path for mask in file.masks if (path := place.find(str(mask))) is not None)
         if file.encoding == DEPTH and calibration is not None and calibration.focal_baseline is not None:
             file = replace(file, scale=calibration.focal_baseline * (file.scale or 1.0))
         file = replace(file, masks=masks)
         return file if self.decode is None else self.decode(file, place, calibration)
 
-    def _check_pair(self, parts: Mapping[str, Any], place: ScenePlace) -> None:
+    def _check_pair(self, parts: Mapping[str, Any], place: FoundScene) -> None:
         missing = [part for part in ("left", "right") if parts[part] is None]
         if len(missing) == 1 and self.pairs is not None and self.pairs(place):
             path = place.base / _several(getattr(self, missing[0]))[0].format(**place.fields)
@@ -172,10 +172,10 @@ class SceneLayout:
             )
 
 
-def calibration_in(template: str, read: Callable[[Path], Calibration]) -> Callable[[ScenePlace], Calibration]:
+def calibration_in(template: str, read: Callable[[Path], Calibration]) -> Callable[[FoundScene], Calibration]:
     """What `read` finds in the calibration file of a scene, which scenes may share; unknown where there is none."""
 
-    def calibration(place: ScenePlace) -> Calibration:
+    def calibration(place: FoundScene) -> Calibration:
         path = place.find(template)
         return Calibration() if path is None else place.once(read, path)
 
@@ -185,7 +185,7 @@ def calibration_in(template: str, read: Callable[[Path], Calibration]) -> Callab
 def without_truth(layout: SceneLayout, each: str, split: str = "test") -> SceneLayout:
     """The same scenes of the part `split` of a dataset, which has no ground truth: they are found by an image."""
 
-    def derive(place: ScenePlace) -> Fields | None:
+    def derive(place: FoundScene) -> Fields | None:
         if place.fields["split"] != split:
             return None
         return {} if layout.derive is None else layout.derive(place)
@@ -262,7 +262,7 @@ def _several(value: Value | tuple[Value, ...]) -> tuple[Value, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def _at_place(declared: Any, place: ScenePlace) -> Any:
+def _at_place(declared: Any, place: FoundScene) -> Any:
     """The first of the declared files that exists, with its template replaced by the path; None where none does."""
     found = ((one, place.find(str(one.path))) for one in _several(declared))
     return next((replace(one, path=path) for one, path in found if path is not None), None)

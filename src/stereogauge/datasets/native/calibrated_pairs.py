@@ -10,7 +10,7 @@ from dataclasses import replace
 from stereogauge.datasets.calibration import read_middlebury_calibration
 from stereogauge.datasets.declaration import Archive, DatasetFamily
 from stereogauge.datasets.layout import MIDDLEBURY_TERMS, png_size
-from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace, without_truth
+from stereogauge.datasets.scene_layout import FoundScene, SceneFolders, SceneLayout, without_truth
 from stereogauge.io.files import DisparityFile, MaskFile
 from stereogauge.model import Calibration
 
@@ -32,7 +32,7 @@ _GCPR = (
 _FOLDER = "{folder}"
 
 
-def _calibration(place: ScenePlace) -> Calibration:
+def _calibration(place: FoundScene) -> Calibration:
     """The scene's calib.txt, which must be for images of this size."""
     path, left = place.find(f"{_FOLDER}/calib.txt"), place.find(f"{_FOLDER}/im0.png")
     return Calibration() if path is None or left is None else read_middlebury_calibration(path, png_size(left))

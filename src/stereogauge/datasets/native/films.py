@@ -11,7 +11,7 @@ import numpy as np
 from stereogauge.datasets.calibration import calibration_of
 from stereogauge.datasets.declaration import Archive, DatasetFamily
 from stereogauge.datasets.layout import png_size
-from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace, without_truth
+from stereogauge.datasets.scene_layout import FoundScene, SceneFolders, SceneLayout, without_truth
 from stereogauge.errors import FileError
 from stereogauge.io.files import DisparityFile, FlagFile, MaskFile
 from stereogauge.model import Calibration, Mask
@@ -36,7 +36,7 @@ SINTEL_FRAMES = SceneLayout(
 )
 
 
-def _window(place: ScenePlace) -> dict[str, dict[str, Mask]]:
+def _window(place: FoundScene) -> dict[str, dict[str, Mask]]:
     """The evaluation window of OpenCV's excerpt as the mask `roi`."""
     path, truth = place.find("ROI.xml"), place.find("GT.png")
     return {} if path is None or truth is None else {"masks": {"roi": _window_mask(path, png_size(truth))}}
@@ -98,7 +98,7 @@ def _focal_lengths(path: Path) -> list[float]:
         raise FileError(f"{path} should hold one line of numbers (fx fy cx cy) per frame.") from None
 
 
-def _spring_camera(place: ScenePlace) -> Calibration:
+def _spring_camera(place: FoundScene) -> Calibration:
     path, number = place.find("{sequence}/cam_data/intrinsics.txt"), place.fields["frame"]
     lengths = [] if path is None else place.once(_focal_lengths, path)
     index = int(number) - 1 if number.isdigit() else -1
@@ -154,7 +154,7 @@ SPRING = DatasetFamily(
 )
 
 
-def _subset(place: ScenePlace) -> dict[str, str] | None:
+def _subset(place: FoundScene) -> dict[str, str] | None:
     """The subset as a part of the id, where the folder that the user named holds several; None in another split."""
     if place.fields.get("split", "") not in ("", place.fields["place"].partition("/")[0]):
         return None
@@ -162,7 +162,7 @@ def _subset(place: ScenePlace) -> dict[str, str] | None:
     return {"subset": "" if place.base == place.root else known[place.base.name.lower()]}
 
 
-def _scene_flow_camera(place: ScenePlace) -> Calibration:
+def _scene_flow_camera(place: FoundScene) -> Calibration:
     """The nominal cameras as published; the baseline is one scene unit, read as a metre."""
     short = "15mm_focallength" in place.fields["place"].split("/")
     return Calibration(focal=SCENE_FLOW_SHORT_FOCAL if short else SCENE_FLOW_FOCAL, baseline=1.0)
@@ -192,7 +192,7 @@ _SCENE_FLOW = SceneLayout(
 )
 
 
-def _sampled(place: ScenePlace) -> dict[str, str] | None:
+def _sampled(place: FoundScene) -> dict[str, str] | None:
     """The fields of a frame of the sampler, which has no folders of sequences and sides."""
     found = _subset(replace(place, fields={**place.fields, "place": ""}))
     return None if found is None else {**found, "place": ""}

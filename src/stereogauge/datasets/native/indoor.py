@@ -13,7 +13,7 @@ from pathlib import Path
 from stereogauge.datasets.calibration import MILLIMETRE, calibration_of, stored_matrices
 from stereogauge.datasets.declaration import DatasetFamily
 from stereogauge.datasets.layout import MAP_SUFFIXES
-from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace, calibration_in, without_truth
+from stereogauge.datasets.scene_layout import FoundScene, SceneFolders, SceneLayout, calibration_in, without_truth
 from stereogauge.errors import FileError
 from stereogauge.io.files import DisparityFile, FlagFile, LabelFile, MaskFile
 from stereogauge.model import Calibration
@@ -130,7 +130,7 @@ def _parameters(path: Path) -> Calibration:
     return calibration_of(path, focal=focal, baseline=baseline, doffs=offset)
 
 
-def _folder(place: ScenePlace) -> dict[str, str]:
+def _folder(place: FoundScene) -> dict[str, str]:
     return {"folder": "/".join(place.fields[name] for name in ("group", "scene") if name in place.fields)}
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from stereogauge.datasets.calibration import read_kitti_calibration
 from stereogauge.datasets.declaration import DatasetFamily
 from stereogauge.datasets.layout import png_size
-from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace, without_truth
+from stereogauge.datasets.scene_layout import FoundScene, SceneFolders, SceneLayout, without_truth
 from stereogauge.io.files import DisparityFile, MaskFile
 from stereogauge.model import Calibration
 
@@ -30,14 +30,14 @@ SETUPS: Mapping[str, Mapping[tuple[int, int], tuple[float, float]]] = {
 _FRAME = "{frame}_10.png"
 
 
-def _truth_folders(place: ScenePlace) -> dict[str, str]:
+def _truth_folders(place: FoundScene) -> dict[str, str]:
     """The folders of ground truth, the preferred one first; twice the same where the user chose."""
     chosen = [place.fields["truth"]] * 2 if "truth" in place.fields else ["occ", "noc"]
     first, second = (place.fields[kind] for kind in chosen)
     return {"first": first, "second": second}
 
 
-def _calibration(place: ScenePlace, sized: Path | None) -> tuple[Calibration, str]:
+def _calibration(place: FoundScene, sized: Path | None) -> tuple[Calibration, str]:
     """The frame's own calibration file, else the published set-up of its image size; and which of them it was."""
     path, cameras = place.find("{calibration}/{frame}.txt"), place.fields["cameras"]
     if path is not None:
@@ -48,7 +48,7 @@ def _calibration(place: ScenePlace, sized: Path | None) -> tuple[Calibration, st
     return Calibration(focal=setup[0], baseline=setup[1] / setup[0]), "published set-up of this image size"
 
 
-def _details(place: ScenePlace) -> dict[str, Any]:
+def _details(place: FoundScene) -> dict[str, Any]:
     truth = place.find(f"{{first}}/{_FRAME}", f"{{second}}/{_FRAME}")
     kind = "none" if truth is None else "occ" if truth.parent.name == place.fields["occ"] else "noc"
     calibration, origin = _calibration(place, place.find(f"{{left}}/{_FRAME}") or truth)

@@ -44,7 +44,7 @@ from stereogauge.datasets.discovery import folder_layout
 from stereogauge.datasets.layout import check_template, has_manifest, in_order, wrong_folder
 from stereogauge.datasets.results.files import list_results
 from stereogauge.datasets.results.manifest import Number, for_scene
-from stereogauge.datasets.scene_layout import SceneLayout, ScenePlace
+from stereogauge.datasets.scene_layout import FoundScene, SceneLayout
 from stereogauge.errors import DatasetError, unknown_name
 from stereogauge.io.encodings import is_depth
 from stereogauge.io.files import DisparityFile, LabelFile, MaskFile
@@ -128,7 +128,7 @@ def _check_labels(manifest: Manifest, origin: str) -> None:
         )
 
 
-def _scene_id(place: ScenePlace) -> str:
+def _scene_id(place: FoundScene) -> str:
     """`SCENE`, or `SITE-SCENE` where folders of several sites hold scenes."""
     return "-".join(filter(None, (place.fields.get("site", ""), place.fields["scene"])))
 
@@ -138,7 +138,7 @@ def _layout(manifest: Manifest, origin: str) -> SceneLayout:
     paths, truth, options = manifest.paths, manifest.ground_truth, manifest.scenes
     unknown = truth.unknown if isinstance(truth.unknown, tuple) else (truth.unknown,)
 
-    def decode(file: DisparityFile, place: ScenePlace, calibration: Calibration | None) -> DisparityFile:
+    def decode(file: DisparityFile, place: FoundScene, calibration: Calibration | None) -> DisparityFile:
         encoding = for_scene(truth.encoding, _scene_id(place), "encoding", origin)
         return replace(
             file,
@@ -148,7 +148,7 @@ def _layout(manifest: Manifest, origin: str) -> SceneLayout:
             calibration=calibration if is_depth(encoding) else None,
         )
 
-    def details(place: ScenePlace) -> dict[str, Any]:
+    def details(place: FoundScene) -> dict[str, Any]:
         scene = _scene_id(place)
         scale = for_scene(truth.scale, scene, "scale", origin)
         return {
@@ -180,7 +180,7 @@ def _tags(section: Mapping[str, Tag | Mapping[str, Tag]], scene_id: str, origin:
     return as_tags({name: value for name, value in given.items() if value is not None}, origin)
 
 
-def _calibration(place: ScenePlace, manifest: Manifest, origin: str) -> Calibration:
+def _calibration(place: FoundScene, manifest: Manifest, origin: str) -> Calibration:
     """The scene's own calibration file, over which the manifest's single values go."""
     own, entries = place.find(manifest.paths.calibration), manifest.calibration
     read = Calibration() if own is None else read_calibration(own)

@@ -15,7 +15,7 @@ from typing import Any
 from stereogauge.datasets.calibration import calibration_of
 from stereogauge.datasets.declaration import Archive, DatasetFamily
 from stereogauge.datasets.layout import MIDDLEBURY_TERMS
-from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace
+from stereogauge.datasets.scene_layout import FoundScene, SceneFolders, SceneLayout
 from stereogauge.errors import FileError
 from stereogauge.io.files import DisparityFile, MaskFile
 from stereogauge.model import Calibration
@@ -50,11 +50,11 @@ _IJCV = (
 _CVPR = "D. Scharstein and R. Szeliski, High-accuracy stereo depth maps using structured light, CVPR 2003."
 
 
-def _name(place: ScenePlace) -> str:
+def _name(place: FoundScene) -> str:
     return place.fields["scene"].lower()
 
 
-def _pair_details(place: ScenePlace) -> dict[str, Any]:
+def _pair_details(place: FoundScene) -> dict[str, Any]:
     scale = SCALES[_name(place)]
     return {
         "calibration": Calibration(ndisp=DISPARITIES.get(_name(place))),
@@ -151,11 +151,11 @@ SCENES_2006 = (
 )
 
 
-def _divisor(place: ScenePlace) -> int:
+def _divisor(place: FoundScene) -> int:
     return SIZES[place.fields["variant"]]
 
 
-def _cropped_camera(place: ScenePlace) -> dict[str, Any]:
+def _cropped_camera(place: FoundScene) -> dict[str, Any]:
     """Calibration and metadata; without dmin.txt the offset is unknown, and so is metric depth."""
     divisor, path = _divisor(place), place.find("{scene}/dmin.txt")
     if path is None:

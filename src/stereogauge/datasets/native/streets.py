@@ -10,7 +10,7 @@ from pathlib import Path
 from stereogauge.datasets.calibration import calibration_of, kitti_vector, read_kitti_calibration
 from stereogauge.datasets.declaration import DatasetFamily
 from stereogauge.datasets.layout import entries, is_junk
-from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout, ScenePlace, calibration_in
+from stereogauge.datasets.scene_layout import FoundScene, SceneFolders, SceneLayout, calibration_in
 from stereogauge.errors import FileError
 from stereogauge.io.files import DisparityFile, MaskFile
 from stereogauge.model import Calibration
@@ -25,7 +25,7 @@ VIRTUAL_CAMERA = Calibration(focal=725.0087, baseline=0.532725)
 CENTIMETRES = 100.0
 
 
-def _image_folders(place: ScenePlace) -> dict[str, str] | None:
+def _image_folders(place: FoundScene) -> dict[str, str] | None:
     """The folders of the images, named as that of the disparity map; None for maps of the other size.
 
     Only folders of full-size maps say their size.
@@ -37,7 +37,7 @@ def _image_folders(place: ScenePlace) -> dict[str, str] | None:
     return {**sides, "sequence": place.fields["frame"].partition("_")[0]}
 
 
-def _driving_calibration(place: ScenePlace) -> Calibration:
+def _driving_calibration(place: FoundScene) -> Calibration:
     """f of the rectified cameras and the length of T_103, the translation between them in metres.
 
     The fourth column of the projection matrix of half-size images is in pixels of the full size: it would give twice
@@ -55,7 +55,7 @@ def _driving_calibration(place: ScenePlace) -> Calibration:
     return replace(found, baseline=math.hypot(*translation)) if any(translation) else found
 
 
-def _weather(place: ScenePlace) -> dict[str, dict[str, str]]:
+def _weather(place: FoundScene) -> dict[str, dict[str, str]]:
     first = place.fields["folder"].partition("/")[0]
     return {"metadata": {"weather": first}} if first in WEATHERS else {}
 
@@ -117,7 +117,7 @@ def _argoverse_calibration(path: Path) -> Calibration:
     return calibration_of(path, focal=focal, baseline=baseline, centre=centre)
 
 
-def _nearest_right(place: ScenePlace) -> dict[str, str]:
+def _nearest_right(place: FoundScene) -> dict[str, str]:
     """The right image that was taken closest in time to the left one; their time stamps differ."""
     folder = place.base / f"{_IMAGES}/stereo_front_right_rect".format(**place.fields)
     stamps = place.once(lambda right: [path.stem.rpartition("_")[2] for path in entries(right)], folder)

@@ -184,15 +184,17 @@ def _naming(folders: Sequence[str]) -> str:
 
 
 def recognise_by(template: str, name: str, scenes: Mapping[str, str]) -> Recognised | None:
-    """What the file `name` is under a path template such as `{algorithm}/{scene}/disparity.pfm`."""
+    """What the file `name` is under a path template such as `{algorithm}/{scene}/disparity.pfm`.
+
+    Without `{algorithm}` the folders that the template begins with name it, as in the layouts that are known.
+    """
     found = template_pattern(template).fullmatch(name)
-    if found is None:
-        return None
-    site = found.groupdict().get("site")
-    scene = scenes.get("-".join(filter(None, (site, found.group("scene")))).lower())
+    fields = found.groupdict() if found is not None else {}
+    scene = scenes.get("-".join(filter(None, (fields.get("site"), fields.get("scene")))).lower())
     if scene is None:
         return None
-    return Recognised(name, found.groupdict().get("algorithm") or "", scene)
+    folders = _parts(template.partition("{")[0].rpartition("/")[0])
+    return Recognised(name, fields.get("algorithm") or _naming(folders), scene)
 
 
 def check_results_template(template: str, origin: str) -> None:
