@@ -15,8 +15,7 @@ from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.registry import parse_metric
 from stereogauge.model import Scene
-from stereogauge.protocol import Protocol
-from stereogauge.protocol.parameters import GeometryParameters
+from stereogauge.protocol import GeometryParameters, Protocol
 
 NINE = ("d-fat", "d-thin", "d-fuz", "p-bump", "p-off", "p-mis", "f-por", "f-frag", "f-fat")
 

@@ -24,7 +24,7 @@ from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.declaration import MISSING, BoundMetric, Metric, Statistic
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.registry import metrics, parse_metric
-from stereogauge.protocol.protocol import preset_names
+from stereogauge.protocol import preset_names
 
 Map = NDArray[np.float32]
 REGIONS = ("all", "nonocc")

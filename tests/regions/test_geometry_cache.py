@@ -15,7 +15,7 @@ from stereogauge.hashing import PACKAGE, source_hash
 from stereogauge.masks.geometry import cache
 from stereogauge.masks.geometry.cache import cached_geometry_sets, sets_key
 from stereogauge.masks.geometry.sets import GeometrySets
-from stereogauge.protocol.parameters import GeometryParameters
+from stereogauge.protocol import GeometryParameters
 
 TRUTH = np.where(np.mgrid[:60, :80][1] < 40, 20.0, 60.0).astype(np.float32)
 BASE = np.ones(TRUTH.shape, bool)

@@ -16,8 +16,7 @@ from stereogauge.masks.geometry.planes import plane_normals
 from stereogauge.masks.geometry.sets import GeometrySets, geometry_sets
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.model import Scene
-from stereogauge.protocol import Protocol
-from stereogauge.protocol.parameters import GeometryParameters
+from stereogauge.protocol import GeometryParameters, Protocol
 
 HEIGHT, WIDTH = 300, 400
 EVERYWHERE = np.ones((HEIGHT, WIDTH), bool)

@@ -18,7 +18,7 @@ from stereogauge.kernels.edges import fill_rows
 from stereogauge.masks.geometry.plane_search import find_planes
 from stereogauge.masks.geometry.planes import Planes, angle_between, value_step
 from stereogauge.masks.scene_regions import SceneRegions
-from stereogauge.protocol.parameters import GeometryParameters
+from stereogauge.protocol import GeometryParameters
 
 HEIGHT, WIDTH = 300, 400
 Y, X = np.mgrid[:HEIGHT, :WIDTH].astype(np.float64)

@@ -37,7 +37,7 @@ from stereogauge.decision.words import render, sentences
 from stereogauge.display import Displayed
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.masks.geometric import PARTS
-from stereogauge.protocol.parameters import EITHER_UNIT
+from stereogauge.protocol import EITHER_UNIT
 from stereogauge.ranking.profile import metric_words, property_of
 from stereogauge.ranking.proportions import composed_weights
 from stereogauge.ranking.ranks import DIGITS

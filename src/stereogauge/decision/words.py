@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from stereogauge.decision.claims import Claim
 from stereogauge.metrics.registry import parse_column
-from stereogauge.protocol.parameters import EITHER_UNIT
+from stereogauge.protocol import EITHER_UNIT
 from stereogauge.ranking.models.weighted import disproportion_note, stand_in_note
 from stereogauge.ranking.profile import metric_words
 from stereogauge.ranking.weighted_score import Disproportion

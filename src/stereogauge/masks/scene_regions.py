@@ -22,8 +22,7 @@ from stereogauge.masks.geometry.planes import drawn_planes
 from stereogauge.masks.geometry.sets import GeometrySets
 from stereogauge.masks.labels import RegionLabels, pack_regions, whole_image
 from stereogauge.model import DisparityMap, Mask, Scene
-from stereogauge.protocol import Protocol, load_protocol
-from stereogauge.protocol.parameters import RegionParameters, Rule
+from stereogauge.protocol import Protocol, RegionParameters, Rule, load_protocol
 from stereogauge.stages import GEOMETRY, OCCLUSIONS, Stage, unseen
 
 FINE = "fine"

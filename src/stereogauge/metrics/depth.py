@@ -19,7 +19,7 @@ from stereogauge.metrics.declaration import Parameter, Statistic, map_metric, me
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture, heat, usual_limit
 from stereogauge.metrics.statistics import PassRequest
-from stereogauge.protocol.parameters import EITHER_UNIT
+from stereogauge.protocol import EITHER_UNIT
 
 NEEDS = ("gt", "calibration")
 EIGEN = "Eigen, Puhrsch & Fergus, NIPS 2014"

@@ -21,7 +21,7 @@ from stereogauge.metrics.hci import HCI, VARIANT, closer_to_beyond, nothing_meas
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import FAR, JUMP, NEAR, WRONG, Picture, layers
 from stereogauge.model import Mask
-from stereogauge.protocol.parameters import GeometryParameters
+from stereogauge.protocol import GeometryParameters
 
 
 def _on_set(m: Measurement, positions: Positions, values: Values, divisor: float = 1.0) -> PixelCosts:

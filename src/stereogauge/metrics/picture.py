@@ -18,7 +18,7 @@ from stereogauge.masks.geometry.sets import Positions
 from stereogauge.metrics.costs import percent, root_mean
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import Scene
-from stereogauge.protocol.parameters import EITHER_UNIT
+from stereogauge.protocol import EITHER_UNIT
 
 if TYPE_CHECKING:
     from stereogauge.metrics.declaration import BoundMetric, Metric

@@ -11,8 +11,7 @@ from stereogauge.masks.expression import WHOLE_SCENE, check_region, region_id, r
 from stereogauge.metrics.declaration import BoundMetric
 from stereogauge.metrics.registry import parse_column, parse_metric
 from stereogauge.model import Dataset, Scene
-from stereogauge.protocol import Protocol
-from stereogauge.protocol.parameters import EITHER_UNIT
+from stereogauge.protocol import EITHER_UNIT, Protocol
 from stereogauge.registry import code_version
 
 metric_of = functools.lru_cache(maxsize=4096)(parse_metric)

@@ -18,7 +18,7 @@ from stereogauge.datasets.places import independent_units
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.masks.expression import region_id
 from stereogauge.metrics.run_time import states_conditions
-from stereogauge.protocol.parameters import common_unit
+from stereogauge.protocol import common_unit
 from stereogauge.scores.column import Column, matching
 from stereogauge.scores.facts import SceneFacts
 from stereogauge.scores.scope import LEAST_COVERAGE

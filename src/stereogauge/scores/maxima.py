@@ -14,7 +14,7 @@ from typing import Annotated
 
 from stereogauge.loading import Declaration, convert, entry, number, parse_toml
 from stereogauge.metrics.costs import plain_sum
-from stereogauge.protocol.parameters import EITHER_UNIT
+from stereogauge.protocol import EITHER_UNIT
 from stereogauge.scores.column import Column, metric_of
 from stereogauge.scores.facts import SceneFacts
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args
 
 from stereogauge.errors import unknown_name
-from stereogauge.protocol.parameters import EITHER_UNIT
+from stereogauge.protocol import EITHER_UNIT
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import LEAST_COVERAGE, MissingPixels, MissingRule

@@ -23,7 +23,7 @@ from stereogauge.io.files import content_hash
 from stereogauge.masks.geometry.sets import GeometrySets, geometry_sets
 from stereogauge.model import DisparityMap, Mask
 from stereogauge.paths import cache_folder
-from stereogauge.protocol.parameters import GeometryParameters
+from stereogauge.protocol import GeometryParameters
 from stereogauge.stages import Stage, unseen
 from stereogauge.version import VERSION
 

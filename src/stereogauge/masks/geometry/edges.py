@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from stereogauge.kernels.edges import adopt_beyond, beside_structures, follow_bands, squared_distances, thin_runs
 from stereogauge.masks.geometry.connected import central_gradient, components, without_small_parts
 from stereogauge.model import DisparityMap, Mask
-from stereogauge.protocol.parameters import GeometryParameters
+from stereogauge.protocol import GeometryParameters
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from stereogauge.masks.geometry.connected import (
 )
 from stereogauge.masks.geometry.planes import PlanePoints, Planes, angle_between, fit_plane
 from stereogauge.model import DisparityMap, Mask
-from stereogauge.protocol.parameters import GeometryParameters
+from stereogauge.protocol import GeometryParameters
 
 SEARCH_WIDTH = 750  # px: wider maps are searched at the nearest whole fraction of their size
 MOST_PLANES = 20

@@ -13,7 +13,7 @@ from stereogauge.io.images import read_pixels
 from stereogauge.kernels.planes import Coefficients, best_hypothesis, fit_near_plane, split_by_plane
 from stereogauge.masks.geometry.connected import components
 from stereogauge.model import DisparityMap, Scene
-from stereogauge.protocol.parameters import GeometryParameters
+from stereogauge.protocol import GeometryParameters
 
 SCORED_POINTS = 50_000
 REFITS = 2

@@ -17,7 +17,7 @@ from stereogauge.masks.geometry.edges import Bands, FineStructures, discontinuit
 from stereogauge.masks.geometry.plane_search import find_planes
 from stereogauge.masks.geometry.planes import Planes, plane_normals, planes_in_regions, value_step
 from stereogauge.model import DisparityMap, Mask
-from stereogauge.protocol.parameters import GeometryParameters
+from stereogauge.protocol import GeometryParameters
 from stereogauge.stages import DISCONTINUITIES, FINE_STRUCTURES, PLANES, Stage, unseen
 
 Positions = NDArray[np.int32]

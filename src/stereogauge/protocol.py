@@ -1,14 +1,26 @@
-"""The numbers that regions, the Sigma-Z-Error and the geometry-aware metrics depend on: tables of the protocol."""
+"""Every choice that a score depends on, as one named, hashed, printable object.
+
+A protocol has two parts. The *scoring* choices (what happens to missing estimates, which pixels belong to a region,
+constants of a metric) change a number; their hash goes with every score, and scores under different hashes do not
+compare. The *selection* (scenes, metrics, regions, aggregation, scene weights, model) says which numbers are wanted
+and how they are read; `hash` covers both.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import hashlib
+import json
 import math
-from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Annotated, Literal
+import typing
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
 
-from stereogauge.errors import ProtocolError
-from stereogauge.loading import check, entry, number, whole
+from stereogauge.errors import FileError, ProtocolError, unknown_name
+from stereogauge.loading import check, convert, entry, entry_types, is_table, number, parse_toml, read_toml, whole
 
 Rule = Literal["auto", "dataset", "middlebury-v2", "bidirectional", "z-buffer"]
 EITHER_UNIT = "m, 1/px"
@@ -16,8 +28,20 @@ METRES, PER_PIXEL = "m", "1/px"
 MIXED_UNIT = "m on some scenes, 1/px on others"
 
 
+class ProtocolTable:
+    """Base of the tables of a protocol, which are checked when they are made; `name` is the table's in errors."""
+
+    _name: ClassVar[str]
+
+    def __init_subclass__(cls, name: str) -> None:
+        cls._name = name
+
+    def __post_init__(self) -> None:
+        check(self, self._name, ProtocolError)
+
+
 @dataclass(frozen=True)
-class RegionParameters:
+class RegionParameters(ProtocolTable, name="region_rules"):
     """How regions are made: table `[region_rules]`.
 
     The rule "auto" takes the dataset's own mask where there is one, else both views' ground truth, else a z-buffer of
@@ -36,12 +60,9 @@ class RegionParameters:
     near: Annotated[float, number("depth up to which a pixel is near", "m", least=0)] | None = None
     far: Annotated[float, number("depth from which a pixel is far", "m", least=0)] | None = None
 
-    def __post_init__(self) -> None:
-        check(self, "region_rules", ProtocolError)
-
 
 @dataclass(frozen=True)
-class SigmaZParameters:
+class SigmaZParameters(ProtocolTable, name="sigma_z"):
     """How the Sigma-Z-Error is computed: table `[sigma_z]`.
 
     With `metric`, the error is in metres on scenes with a calibration; otherwise f·B = 1 and the unit is 1/px. With
@@ -54,16 +75,13 @@ class SigmaZParameters:
     metric: Annotated[bool, entry("whether calibrations are used")] = True
     literal: Annotated[bool, entry("whether missing estimates count as disparity 0")] = False
 
-    def __post_init__(self) -> None:
-        check(self, "sigma_z", ProtocolError)
-
     def unit(self, *, calibrated: bool) -> str:
         """The unit of the error on a scene with or without a calibration."""
         return METRES if self.metric and calibrated else PER_PIXEL
 
 
 @dataclass(frozen=True)
-class PixelParameters:
+class PixelParameters(ProtocolTable, name="pixels"):
     """Which pixels and scenes count beyond those with ground truth: table `[pixels]`.
 
     A pixel whose true disparity is not above `above` or not below `below` belongs to no region. `window` is the part
@@ -82,7 +100,7 @@ class PixelParameters:
     least_kept: Annotated[float, number("smallest share of them that is evaluated", least=0, most=1)] = 0.0
 
     def __post_init__(self) -> None:
-        check(self, "pixels", ProtocolError)
+        super().__post_init__()
         if len(self.window) not in (0, 4):
             raise ProtocolError(
                 f"pixels.window has 4 numbers, the top, bottom, left and right end as shares; found {len(self.window)}."
@@ -90,7 +108,7 @@ class PixelParameters:
 
 
 @dataclass(frozen=True)
-class DepthParameters:
+class DepthParameters(ProtocolTable, name="depth"):
     """Which depths are measured and how: table `[depth]`.
 
     A pixel whose true depth is not between `least` and `most` belongs to no region; estimated depths are clipped to
@@ -102,15 +120,12 @@ class DepthParameters:
     most: Annotated[float, number("largest depth; none: any", "m", above=0)] | None = None
     alignment: Annotated[Literal["none", "median", "scale-shift"], entry("how estimates are fitted first")] = "none"
 
-    def __post_init__(self) -> None:
-        check(self, "depth", ProtocolError)
-
 
 ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
-class ErrorParameters:
+class ErrorParameters(ProtocolTable, name="errors"):
     """How errors are judged: table `[errors]`.
 
     An error is bad where it is above a threshold, or with `>=` where it is the threshold or above. An error that
@@ -123,9 +138,6 @@ class ErrorParameters:
     rounding: Annotated[float, number("largest difference of equal values", "px", least=0)] = ROUNDING
     quantiles: Annotated[Literal["linear", "floor"], entry("which value a quantile is")] = "linear"
     within_width: Annotated[bool, entry("whether estimates beyond the image width are missing")] = False
-
-    def __post_init__(self) -> None:
-        check(self, "errors", ProtocolError)
 
     @property
     def usual(self) -> bool:
@@ -155,7 +167,7 @@ class ScaledGeometry:
 
 
 @dataclass(frozen=True)
-class GeometryParameters:
+class GeometryParameters(ProtocolTable, name="geometry"):
     """How discontinuities, planes and fine structures are found: table `[geometry]`; the defaults are the paper's.
 
     Lengths (px) and disparity thresholds hold at the dataset's full resolution, s = 1. `at(s)` scales those marked
@@ -215,9 +227,6 @@ class GeometryParameters:
     ] = 4.0
     fine_tolerance_floor: Annotated[float, number("least such error", "px", least=0)] = 1.0
 
-    def __post_init__(self) -> None:
-        check(self, "geometry", ProtocolError)
-
     def border_width(self, width: int, resolution: float) -> int:
         """The margin in px of an image `width` px wide: max(20, 0.01 · full width) · s."""
         return round(max(self.border * resolution, self.border_share * width))
@@ -238,3 +247,224 @@ class GeometryParameters:
             fine_surround=max(self.fine_surround_floor, round(self.fine_surround * resolution)),
             fine_tolerance=fine_tolerance,
         )
+
+
+InvalidPolicy = Literal["count", "exclude", "fill"]
+Aggregation = Literal["mean", "pooled", "weighted"]
+Aggregations = Aggregation | Mapping[str, Aggregation]
+"""How scenes become one number: for all columns, or by column or metric id, `mean` where none is given."""
+PRESETS = Path(__file__).with_name("presets")
+NONE = "none"
+"""How files and overrides write that a choice has no value."""
+RETIRED: Mapping[str, tuple[str, ...]] = {"geometry": ("plane_angle",)}
+"""Choices of protocols in older stores, by table."""
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """One set of choices; see the module's text. `replace()` makes variants, `load_protocol` reads presets and files.
+
+    invalid: what a missing estimate means (docs/protocols.md). clip_to_range: estimates are clipped to [0, ndisp]
+    first, as Middlebury's evaldisp does. max_disparity: pixels whose true disparity is larger are left out of every
+    region. border: pixels to leave out along each side; "dataset" takes the scene's own, "hci" the margin of the
+    geometry parameters, max(20, 0.01 · width) px at full resolution. peak: the signal range of psnr in px; none takes
+    ndisp. nearest_of_four: where the ground truth lies on a grid twice as fine as the image's, the true disparity of a
+    pixel is that of its four which is nearest to the estimate, and a pixel with an unknown one is left out, as on the
+    Spring benchmark; else it is the one at the even rows and columns. scenes: those of a dataset that are evaluated, in
+    this order; none named means all but `left_out`. aggregation: one way for all columns, or a table of ways by metric
+    (`bad@3`) or column (`bad@3:all`), in which what is not named is a mean. source: whose numbers the protocol gives.
+
+    >>> lenient = sg.load_protocol("default").replace(invalid="exclude")
+    >>> lenient.scoring_hash == sg.load_protocol("default").scoring_hash  # other choices make other scores
+    False
+    """
+
+    name: str = "default"
+    description: str = ""
+    source: str = ""
+    # scoring
+    invalid: InvalidPolicy = "count"
+    clip_to_range: bool = False
+    max_disparity: Annotated[float, number("largest true disparity; none: any", "px", most=None)] | None = None
+    border: Annotated[int, whole("margin", "px", least=0)] | Literal["dataset", "hci"] = 0
+    peak: Annotated[float, number("signal range of psnr; none: ndisp", "px", above=0)] | None = None
+    nearest_of_four: bool = False
+    region_rules: RegionParameters = field(default_factory=RegionParameters)
+    sigma_z: SigmaZParameters = field(default_factory=SigmaZParameters)
+    geometry: GeometryParameters = field(default_factory=GeometryParameters)
+    pixels: PixelParameters = field(default_factory=PixelParameters)
+    depth: DepthParameters = field(default_factory=DepthParameters)
+    errors: ErrorParameters = field(default_factory=ErrorParameters)
+    # selection
+    scenes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ("bad@1", "bad@2", "mae", "rms", "quantile@95", "invalid")
+    regions: tuple[str, ...] = ("all", "nonocc")
+    aggregation: Aggregations = "mean"
+    scene_weights: Mapping[str, float] = field(default_factory=dict)
+    model: str = "middlebury"
+
+    SELECTION: ClassVar[tuple[str, ...]] = (
+        *("scenes", "left_out", "metrics", "regions", "aggregation", "scene_weights", "model"),
+    )
+    ABOUT: ClassVar[tuple[str, ...]] = ("name", "description", "source")
+
+    def __post_init__(self) -> None:
+        check(self, "The protocol", ProtocolError)
+
+    def choices(self) -> dict[str, Any]:
+        """All choices but name, description and source, as plain values."""
+        return {key: value for key, value in dataclasses.asdict(self).items() if key not in self.ABOUT}
+
+    def scoring(self) -> dict[str, Any]:
+        """The choices that change a number."""
+        return {key: value for key, value in self.choices().items() if key not in self.SELECTION}
+
+    @functools.cached_property
+    def hash(self) -> str:
+        """Of everything but the name, description and source."""
+        return _digest(self.choices())
+
+    @functools.cached_property
+    def scoring_hash(self) -> str:
+        """Of the scoring choices alone: what belongs to a single score."""
+        return _digest(self.scoring())
+
+    def selected(self, scenes: Sequence[str], dataset: str = "") -> list[str]:
+        """The scenes of a dataset that are evaluated: those named, else all but those left out.
+
+        An entry `DATASET/SCENE` of `left_out` concerns only that dataset. Where every scene is left out, they were
+        chosen on purpose, and all are evaluated.
+
+        >>> sg.load_protocol("hci").selected(["Piano", "PianoL", "Pipes"], "middlebury-v3:Q")
+        ['Piano', 'Pipes']
+        """
+        for name in self.scenes:
+            if name not in scenes:
+                raise unknown_name("scene of the protocol", name, scenes)
+        family = dataset.partition(":")[0]
+        kept = [name for name in scenes if not {name, f"{family}/{name}"} & set(self.left_out)]
+        return list(self.scenes or kept or scenes)
+
+    def replace(self, **changes: Any) -> Protocol:
+        """A variant with some choices changed.
+
+        Dotted names reach into the nested ones: `replace(**{"sigma_z.mu": 1e-3})`.
+        """
+        return self._with(changes, "The protocol")
+
+    def _with(self, changes: Mapping[str, Any], origin: str) -> Protocol:
+        result = self
+        for key, value in _flattened(changes).items():
+            result = _replaced(result, key, key.split("."), value, origin)
+        return result
+
+    def to_toml(self) -> str:
+        """The whole protocol as a file that `load_protocol` reads back."""
+        import tomli_w
+
+        about = {key: getattr(self, key) for key in self.ABOUT}
+        return tomli_w.dumps(_without_none({**about, **self.choices()}))
+
+
+_NEWER = {
+    key: dataclasses.asdict(kind())
+    for key, kind in {"pixels": PixelParameters, "depth": DepthParameters, "errors": ErrorParameters}.items()
+}
+"""Tables that older scores know nothing of: with their defaults they are no part of a hash."""
+
+
+def _digest(choices: Mapping[str, Any]) -> str:
+    values = {key: value for key, value in choices.items() if key not in _NEWER or value != _NEWER[key]}
+    return hashlib.sha256(json.dumps(values, sort_keys=True, default=list).encode()).hexdigest()[:12]
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {k: _without_none(v) for k, v in value.items() if v is not None}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _replaced(owner: Any, whole: str, parts: list[str], value: Any, origin: str) -> Any:
+    known = entry_types(type(owner))
+    if parts[0] not in known:
+        raise unknown_name("protocol choice", whole, choice_names())
+    kind = known[parts[0]]
+    if len(parts) > 1:
+        value = _replaced(getattr(owner, parts[0]), whole, parts[1:], value, origin)
+    elif value == NONE and type(None) in typing.get_args(kind):
+        value = None
+    else:
+        value = convert(value, kind, origin, ProtocolError, whole)
+    return dataclasses.replace(owner, **{parts[0]: value})
+
+
+def choice_names(cls: type = Protocol, prefix: str = "") -> list[str]:
+    """Dotted names of all choices."""
+    names = []
+    for name, kind in entry_types(cls).items():
+        names += choice_names(kind, f"{prefix}{name}.") if is_table(kind) else [prefix + name]
+    return names
+
+
+def preset_names() -> list[str]:
+    """The protocols that ship with the package."""
+    return sorted(file.stem for file in PRESETS.glob("*.toml"))
+
+
+def load_protocol(source: str | Path | Protocol | None = None) -> Protocol:
+    """A preset by name, a protocol from a TOML file, or the protocol itself; None is the preset `default`.
+
+    A file may start from a preset with `extends = "middlebury-v3"` and give only what differs.
+
+    >>> kitti = sg.load_protocol("kitti-2015")
+    >>> kitti.invalid, kitti.aggregation
+    ('fill', 'pooled')
+    """
+    if isinstance(source, Protocol):
+        return source
+    name = str(source or "default")
+    if name in preset_names():
+        return parse_protocol((PRESETS / f"{name}.toml").read_text(encoding="utf-8"), name)
+    path = Path(name)
+    if path.suffix != ".toml" and not path.exists():
+        raise unknown_name("protocol", name, preset_names())
+    return _protocol(read_toml(path, "a protocol", ProtocolError), str(path))
+
+
+def parse_protocol(text: str, origin: str) -> Protocol:
+    """The protocol that a TOML text of ours describes, as stores keep it; `origin` is what errors call it.
+
+    Choices that protocols no longer have are skipped: their scores were made under a hash of their own.
+    """
+    values = parse_toml(text, origin, ProtocolError)
+    for table, names in RETIRED.items():
+        if isinstance(stated := values.get(table), dict):
+            values[table] = {name: value for name, value in stated.items() if name not in names}
+    return _protocol(values, origin)
+
+
+def _protocol(values: dict[str, Any], origin: str) -> Protocol:
+    base = load_protocol(values.pop("extends")) if "extends" in values else Protocol()
+    return base._with(values, origin)
+
+
+def _flattened(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, Mapping) and prefix + key not in ("scene_weights", "aggregation"):
+            flat |= _flattened(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = value
+    return flat
+
+
+def parse_override(text: str) -> tuple[str, Any]:
+    """`invalid=exclude` or `sigma_z.mu=1e-3` from a command line; the value is TOML where it can be, else text."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ProtocolError(f"An override is written CHOICE=VALUE, for example invalid=exclude; found {text!r}.")
+    try:
+        return key.strip(), parse_toml(f"value = {value}", text)["value"]
+    except FileError:
+        return key.strip(), value.strip()
