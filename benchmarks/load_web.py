@@ -105,6 +105,9 @@ def stored(path: str) -> StoreSource:
 def report(outcome: Outcome, clients: int, seconds: float) -> None:
     """Print what the clients of one round saw."""
     ordered = sorted(outcome.seconds)
+    if not ordered:
+        print(f"no answer to {clients} clients in {seconds:g} s; give more --seconds or fewer --clients")
+        return
     print(f"{len(ordered)} answers to {clients} clients in {seconds:g} s, {len(outcome.errors)} errors")
     print(f"median {1e3 * statistics.median(ordered):.0f} ms, 95 % {1e3 * ordered[int(0.95 * len(ordered))]:.0f} ms")
     for error in outcome.errors[:5]:

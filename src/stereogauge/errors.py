@@ -92,6 +92,10 @@ class MissingDependency(StereogaugeError):  # noqa: N818
         super().__init__(f"{purpose} needs the package {package}; install it with: pip install 'stereogauge[{extra}]'.")
 
 
+class MissingLibrary(StereogaugeError, ImportError):  # noqa: N818
+    """The native library is not there, or cannot be built."""
+
+
 def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> UnknownNameError:
     """The error for a name that is not in `allowed`, with the nearest one suggested."""
     names = sorted(allowed)

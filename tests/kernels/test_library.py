@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 from stereogauge import kernels
+from stereogauge.errors import StereogaugeError
 from stereogauge.kernels import library, pixelwise
 from stereogauge.kernels.library import FLAG, REAL, Array, Reads, Writes, native
 
@@ -128,6 +130,24 @@ def test_a_missing_library_is_one_sentence() -> None:
     environment = {**os.environ, "STEREOGAUGE_NATIVE_LIBRARY": "nowhere.so"}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
     assert "native library was not found as nowhere.so: install the package again" in done.stderr.splitlines()[-1]
+
+
+def test_a_source_tree_that_this_user_may_not_build_in_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    native = tmp_path / "src" / "stereogauge" / "native"
+    native.mkdir(parents=True)
+    (native / "sgm.cpp").touch()
+    (tmp_path / "hatch_build.py").touch()
+    monkeypatch.setattr(library, "FOLDER", native)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # as for a user without rights; root may write anywhere
+    monkeypatch.delenv("STEREOGAUGE_NATIVE_LIBRARY", raising=False)
+    library.library.cache_clear()
+    try:
+        with pytest.raises(StereogaugeError, match="must be built again, and this user may not write there: run"):
+            library.library()
+    finally:
+        library.library.cache_clear()
 
 
 def declared() -> dict[str, library.Function]:

@@ -123,6 +123,25 @@ def test_an_edited_protocol_text_is_noticed(tmp_path: Path, make_cell: Callable[
         assert any("text of the protocol" in sentence for sentence in store.check())
 
 
+def test_an_edited_name_of_a_protocol_is_noticed(tmp_path: Path, make_cell: Callable[..., CellScores]) -> None:
+    path = tmp_path / "edited.sqlite"
+    with open_store(path) as store:
+        store.write([make_cell("one")], protocol=sg.load_protocol("middlebury-v3"))
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        other.execute("UPDATE protocols SET name = 'kitti-2015'")
+        other.commit()
+    with open_store(path, read_only=True) as store:
+        assert any("protocol 'kitti-2015'" in sentence for sentence in store.check())
+
+
+def test_counts_of_rows_that_another_program_deleted_are_noticed(whole: Path) -> None:
+    with contextlib.closing(sqlite3.connect(whole)) as other:
+        other.execute("DELETE FROM row_counts")
+        other.commit()
+    with open_store(whole, read_only=True) as store:
+        assert any("'scores' has 100 rows, 0 were written" in sentence for sentence in store.check())
+
+
 def test_a_store_of_an_earlier_version_has_no_counts_and_opens(whole: Path) -> None:
     with contextlib.closing(sqlite3.connect(whole)) as other:
         other.execute("DROP TABLE row_counts")
@@ -130,7 +149,7 @@ def test_a_store_of_an_earlier_version_has_no_counts_and_opens(whole: Path) -> N
     with open_store(whole, read_only=True) as store:
         assert store.check() == []
     with open_store(whole) as store:
-        store.finish_run(1)
+        assert store.check() == []
     with contextlib.closing(sqlite3.connect(whole)) as other:
         assert other.execute("SELECT rows FROM row_counts WHERE name = 'scores'").fetchone() == (100,)
 

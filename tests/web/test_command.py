@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 from pathlib import Path
 
 import httpx
@@ -17,6 +18,7 @@ from tests.web.test_submissions import benchmark_at
 import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.store import open_store
+from stereogauge.web.server import listening
 from stereogauge.web.submissions.folders import only_server
 
 
@@ -93,6 +95,32 @@ def test_a_public_server_that_takes_submissions_does_not_run_as_root(
     assert [path.name for path in tmp_path.iterdir()] == ["scores.sqlite"]  # nothing of root's is in the service's way
     for recipe in re.findall(r"docs/guide/hosting/\w+\.\w+", said.replace("\n", " ")):
         assert (Path(__file__).parents[2] / recipe).is_file()
+
+
+def test_a_port_in_use_is_one_sentence(small_store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        assert run(str(small_store), "--port", str(port)) == 2
+    said = capsys.readouterr().err
+    assert f"cannot listen on 127.0.0.1, port {port}: Address already in use; give another" in " ".join(said.split())
+    assert "http://" not in said
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such sockets")
+def test_a_socket_that_cannot_be_made_is_one_sentence(
+    small_store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(str(small_store), "--host", f"unix:{tmp_path / 'none' / 'site.sock'}") == 2
+    assert "No such file or directory" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such sockets")
+def test_a_socket_of_an_earlier_server_is_replaced_with_its_rights(tmp_path: Path) -> None:
+    place = tmp_path / "site.sock"
+    for mode in (0o666, 0o660):
+        with listening(f"unix:{place}", 0)[0]:
+            assert place.stat().st_mode & 0o777 == mode
+        place.chmod(0o660)
 
 
 def test_a_second_server_of_one_folder_is_one_sentence(

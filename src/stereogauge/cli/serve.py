@@ -175,13 +175,13 @@ def _run(site: Site, export: Path | None, host: str, port: int, names: list[str]
         return
     import uvicorn
 
-    from stereogauge.web.server import server_config
+    from stereogauge.web.server import UNIX, listening, server_config
 
-    socket = host.removeprefix("unix:") if host.startswith("unix:") else None
-    own = () if socket or host in ("0.0.0.0", "::") else (host,)
+    unix = host.startswith(UNIX)
+    sockets = listening(host, port)
+    own = () if unix or host in ("0.0.0.0", "::") else (host,)
     app = create_app(site, (*LOCAL_HOSTS, *names, *own))
     shown = f"[{host}]" if ":" in host else host
-    say(f"{host if socket else f'http://{shown}:{port}/'}  (stop with Ctrl-C)")
-    place = {"uds": socket} if socket else {"host": host, "port": port}
-    config = server_config(app, ["*"] if socket else proxies, log_level="warning", timeout_graceful_shutdown=5, **place)
-    uvicorn.Server(config).run()
+    say(f"{host if unix else f'http://{shown}:{port}/'}  (stop with Ctrl-C)")
+    config = server_config(app, ["*"] if unix else proxies, log_level="warning", timeout_graceful_shutdown=5)
+    uvicorn.Server(config).run(sockets)

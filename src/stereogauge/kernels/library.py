@@ -32,6 +32,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from stereogauge.errors import MissingLibrary
+
 FOLDER = Path(__file__).resolve().parent.parent / "native"
 NAMES = ("libstereogauge.so", "libstereogauge.dylib", "stereogauge.dll")
 LEVELS = ("v2", "v3", "v4", "v4b")
@@ -243,7 +245,7 @@ def library() -> ctypes.CDLL:
     for path in candidates:
         if path.is_file():
             return ctypes.CDLL(str(path))
-    raise ImportError(
+    raise MissingLibrary(
         f"Stereogauge's native library was not found as {' or '.join(map(str, candidates))}: install the package again "
         "(pip install stereogauge), or in a source tree run python hatch_build.py."
     )
@@ -291,6 +293,11 @@ def _build_in_source_tree() -> None:
     sources = [*FOLDER.glob("*.cpp"), *FOLDER.glob("*.h")]
     if built and max(built) >= max(source.stat().st_mtime for source in sources):
         return
+    if not os.access(FOLDER, os.W_OK):
+        raise MissingLibrary(
+            f"The native library in {FOLDER} must be built again, and this user may not write there: run python "
+            f"{script} as the owner of the folder, or install the package (pip install {script.parent})."
+        )
     specification = importlib.util.spec_from_file_location("stereogauge_hatch_build", script)
     if specification is None or specification.loader is None:
         return
@@ -299,7 +306,7 @@ def _build_in_source_tree() -> None:
     try:
         module.Build().into(FOLDER)
     except module.BuildError as error:
-        raise ImportError(str(error)) from None
+        raise MissingLibrary(str(error)) from None
 
 
 def _code(kind: np.dtype[Any], unit: int) -> str:

@@ -13,7 +13,7 @@ from sqlalchemy.schema import CreateTable
 from stereogauge.errors import StoreError
 from stereogauge.store import schema
 from stereogauge.store.engine import Database
-from stereogauge.store.rows import ARRAYS, check_sum, columns_sum, known_column_sets, names_sum, of_row
+from stereogauge.store.rows import ARRAYS, check_sum, columns_sum, count_rows, known_column_sets, names_sum, of_row
 
 Step = Callable[[Connection], None]
 
@@ -79,7 +79,12 @@ def _add_counts(database: Database) -> None:
             there = sql.inspect(connection).has_table(schema.row_counts.name)
         if not there:
             with database.writing() as connection:
-                connection.execute(CreateTable(schema.row_counts, if_not_exists=True))
+                _count(connection)
+
+
+def _count(connection: Connection) -> None:
+    connection.execute(CreateTable(schema.row_counts, if_not_exists=True))
+    count_rows(connection)
 
 
 def _upgrade(database: Database, connection: Connection, steps: Sequence[Step]) -> None:
@@ -93,7 +98,7 @@ def _upgrade(database: Database, connection: Connection, steps: Sequence[Step]) 
         return
     for step in steps[found - 1 :]:
         step(connection)
-    connection.execute(CreateTable(schema.row_counts, if_not_exists=True))
+    _count(connection)
     connection.execute(schema.schema_version.update().values(version=current_version(steps)))
 
 

@@ -265,9 +265,9 @@ def read_damage(connection: Connection) -> list[str]:
     counted = sql.inspect(connection).has_table(known.name)
     stored = mapping(connection, sql.select(known.c.name, known.c.rows)) if counted else {}
     found = [
-        f"The table {name!r} has {number} rows, {stored[name]} were written; another program changed it."
+        f"The table {name!r} has {number} rows, {stored.get(name, 0)} were written; another program changed it."
         for name, number in _row_counts(connection).items()
-        if stored.get(name, number) != number
+        if counted and stored.get(name, 0) != number
     ]
     table = schema.scores
     sets = known_column_sets(connection)

@@ -166,7 +166,10 @@ row_counts = sql.Table(
     sql.Column("name", sql.String, primary_key=True),
     sql.Column("rows", sql.BigInteger, nullable=False),
 )
-"""How many rows each table had after the last write through `Store`; stores of earlier versions lack it until then."""
+"""How many rows each table had after the last write through `Store`.
+
+Stores of earlier versions lack it until they are opened for writing.
+"""
 
 files = sql.Table(
     "files",

@@ -286,16 +286,18 @@ class Store(Listings):
         return list(dict.fromkeys(found))
 
     def _changed_protocols(self) -> list[str]:
-        """One sentence per protocol whose text is not the one that its hash was made of."""
+        """One sentence per protocol whose text does not belong to its name and its hash."""
         found = []
         for entry in self.protocols():
             try:
                 own = parse_protocol(entry.text, self.name)
-                same = (own.hash, own.scoring_hash) == (entry.hash, entry.scoring_hash)
+                same = (own.name, own.hash, own.scoring_hash) == (entry.name, entry.hash, entry.scoring_hash)
             except StereogaugeError:
                 same = False
             if not same:
-                found.append(f"The text of the protocol {entry.name!r} ({entry.hash}) was changed. Restore a copy.")
+                found.append(
+                    f"The text of the protocol {entry.name!r} ({entry.hash}) or its name was changed. Restore a copy."
+                )
         return found
 
     def _check_whole(self) -> None:

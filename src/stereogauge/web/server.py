@@ -5,21 +5,30 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
+import errno
 import logging
+import socket
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from stereogauge.errors import StereogaugeError, cause
+
 MOST_CONNECTIONS = 400
 """Open connections; each takes a file descriptor, of which a process usually has 1024."""
 SILENT_SECONDS = 20.0
 """Seconds in which a connection must send a request, or read a part of its answer."""
 SECONDS_BETWEEN_WARNINGS = 60.0
+
+UNIX = "unix:"
+LACKING = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
+"""What the system says about an address of a kind that it does not have, such as ::1 where there is no IPv6."""
 
 M_MMAP_THRESHOLD = -3
 """glibc: the size from which on memory is mapped of its own."""
@@ -77,6 +86,47 @@ def _free_large_arrays() -> None:
     if sys.platform == "linux":
         with contextlib.suppress(AttributeError, OSError):  # another C library
             ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, 1 << 20)
+
+
+def listening(host: str, port: int) -> list[socket.socket]:
+    """Sockets on the addresses of a host, or on the file of `unix:PATH`."""
+    try:
+        return [_unix_socket(Path(host.removeprefix(UNIX)))] if host.startswith(UNIX) else _on_addresses(host, port)
+    except OSError as problem:
+        place = host if host.startswith(UNIX) else f"{host}, port {port}"
+        why = cause(problem).partition(" (")[0]
+        raise StereogaugeError(f"The site cannot listen on {place}: {why}; give another --host or --port.") from None
+
+
+def _on_addresses(host: str, port: int) -> list[socket.socket]:
+    """A socket on each address of a host; those of a kind that this machine lacks are left out."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    addresses = dict.fromkeys((one[0], one[4]) for one in found)
+    with contextlib.ExitStack() as opened:
+        sockets = []
+        for number, (family, address) in enumerate(addresses, 1):
+            try:
+                sockets.append(opened.enter_context(socket.create_server(address, family=family)))
+            except OSError as problem:
+                if problem.errno not in LACKING or (number == len(addresses) and not sockets):
+                    raise
+        opened.pop_all()
+        return sockets
+
+
+def _unix_socket(path: Path) -> socket.socket:
+    """A socket in the file system for everybody, or for whom one of an earlier server was."""
+    mode = path.stat().st_mode if path.is_socket() else 0o666
+    if path.is_socket():
+        path.unlink()
+    made = socket.socket(socket.AF_UNIX)
+    try:
+        made.bind(str(path))
+        path.chmod(mode)
+    except OSError:
+        made.close()
+        raise
+    return made
 
 
 def server_config(app: FastAPI, proxies: Sequence[str] = (), **options: Any) -> uvicorn.Config:

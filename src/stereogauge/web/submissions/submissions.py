@@ -20,6 +20,7 @@ from starlette.concurrency import run_in_threadpool
 
 from stereogauge.errors import StereogaugeError, StoreError, unknown_name
 from stereogauge.evaluation.processes import WorkerProcess
+from stereogauge.kernels.library import library
 from stereogauge.model import Dataset
 from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable
@@ -83,7 +84,8 @@ class Submissions:
     # the service
 
     def open(self) -> None:
-        """Refuse to be the second server of a folder."""
+        """Refuse to be the second server of a folder, or one that cannot evaluate anything."""
+        library()
         if self._only is None:
             self._only = folders.only_server(self.folder)
 
