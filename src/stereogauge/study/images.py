@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.datasets.declaration import search_range
-from stereogauge.errors import NotApplicable, StereogaugeError, unknown_name
+from stereogauge.errors import NotApplicable, unknown_name
 from stereogauge.evaluation.evaluate import evaluate_cell
 from stereogauge.kernels.edges import fill_rows
 from stereogauge.masks.scene_regions import SceneRegions
@@ -22,6 +22,7 @@ from stereogauge.matching.run import match
 from stereogauge.model import DisparityMap, Scene
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.scores.column import columns_of
+from stereogauge.study.damage import GradedDamage
 from stereogauge.study.run import Progress, Study, responses_of
 
 IMAGE_METRICS = ("bad@2", "mae", "density")
@@ -33,31 +34,15 @@ Function = Callable[[Scene, Pair, float, np.random.Generator], Pair]
 
 
 @dataclass(frozen=True)
-class ImageDamage:
-    """A declared damage of a pair; `strengths` are the steps of a study, `reference` the one that tables show."""
-
-    id: str
-    name: str
-    unit: str
-    strengths: tuple[float, ...]
-    reference: float
-    limit: float
-    function: Function
-
-    @property
-    def description(self) -> str:
-        """The function's docstring."""
-        return (self.function.__doc__ or "").strip()
+class ImageDamage(GradedDamage[Function]):
+    """A declared damage of a pair."""
 
     def apply(self, scene: Scene, strength: float, seed: int = 0) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
         """The damaged pair, 8 bits per value; the same seed gives the same pair."""
-        if not 0.0 <= strength <= self.limit:
-            raise StereogaugeError(
-                f"Image damage {self.id!r} takes a strength from 0 to {self.limit:g} {self.unit}; found {strength:g}."
-            )
+        self.check(strength)
         pair = _as_levels(scene.left), _as_levels(scene.right)
         if strength > 0:
-            pair = self.function(scene, pair, strength, np.random.default_rng(seed))
+            pair = self.compute(scene, pair, strength, np.random.default_rng(seed))
         left, right = (np.clip(np.rint(image), 0, 255).astype(np.uint8) for image in pair)
         return left, right
 
@@ -221,7 +206,6 @@ def run_image_study(
             )
     chosen = load_protocol(protocol)
     known = [image_damage_called(name) for name in damage_ids or IMAGE_DAMAGES]
-    given = strengths or {}
     wanted = columns_of(metrics, regions)
     scene_regions = SceneRegions(scene, chosen)
     reach = search_range(scene, ndisp, by_truth=True)
@@ -230,8 +214,9 @@ def run_image_study(
         found = match(left, right, matcher, ndisp=reach)
         return [score.value for score in evaluate_cell(found.disparity, scene_regions, wanted, algorithm=matcher)]
 
-    work = [(kind, float(strength)) for kind in known for strength in given.get(kind.id, kind.strengths)]
-    clean = measured(*known[0].apply(scene, 0.0))
-    values = (measured(*kind.apply(scene, strength, seed)) for kind, strength in work)
-    responses = responses_of([(kind.id, strength) for kind, strength in work], wanted, values, clean, progress)
+    def damaged(kind: ImageDamage, strength: float) -> list[float]:
+        return measured(*kind.apply(scene, strength, seed))
+
+    clean = damaged(known[0], 0.0)
+    responses = responses_of(known, strengths, wanted, damaged, clean, progress)
     return Study(f"{scene.id}, {matcher}", responses, chosen.scoring_hash, of_images=True)

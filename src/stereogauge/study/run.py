@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,7 @@ from stereogauge.metrics.registry import parse_metric
 from stereogauge.model import DisparityMap, Scene
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.scores.column import Column, columns_of
-from stereogauge.study.damage import damage_called, damages, ground_truth_of
+from stereogauge.study.damage import Damage, GradedDamage, damage_called, damages, ground_truth_of
 from stereogauge.text import json_value
 
 GEOMETRY_METRICS = ("d-fat", "d-thin", "d-fuz-rel", "p-bump", "p-off", "p-mis", "f-por", "f-frag", "f-fat")
@@ -43,6 +43,7 @@ OTHER_METRICS = (
     "view-psnr",
 )
 Progress = Callable[[int, int], None]
+Kind = TypeVar("Kind", bound=GradedDamage[Any])
 
 
 @dataclass(frozen=True)
@@ -145,36 +146,39 @@ def run_study(
     """
     chosen = load_protocol(protocol)
     known = [damage_called(name) for name in damage_ids] if damage_ids is not None else list(damages().values())
-    given = strengths or {}
     wanted = columns_of(metrics, regions)
     scene_regions = SceneRegions(scene, chosen)
     ground_truth = ground_truth_of(scene, chosen)
     idle = [kind.id for kind in known if not kind.zone(ground_truth).any()]
     active = [kind for kind in known if kind.id not in idle]
-    work = [(kind, float(strength)) for kind in active for strength in given.get(kind.id, kind.strengths)]
 
     def measured(disparity: DisparityMap, name: str) -> list[float]:
         return [score.value for score in evaluate_cell(disparity, scene_regions, wanted, algorithm=name)]
 
+    def damaged(kind: Damage, strength: float) -> list[float]:
+        return measured(kind.apply(ground_truth, strength, seed), kind.id)
+
     truth = measured(ground_truth.disparity, "truth")
-    values = (measured(kind.apply(ground_truth, strength, seed), kind.id) for kind, strength in work)
-    steps = [(kind.id, strength) for kind, strength in work]
-    return Study(scene.id, responses_of(steps, wanted, values, truth, progress), chosen.scoring_hash, idle)
+    responses = responses_of(active, strengths, wanted, damaged, truth, progress)
+    return Study(scene.id, responses, chosen.scoring_hash, idle)
 
 
 def responses_of(
-    steps: Sequence[tuple[str, float]],
+    damages: Sequence[Kind],
+    strengths: Mapping[str, Sequence[float]] | None,
     columns: Sequence[Column],
-    measured: Iterable[Sequence[float]],
+    measured: Callable[[Kind, float], Sequence[float]],
     undamaged: Sequence[float],
     progress: Progress | None,
 ) -> list[Response]:
-    """The responses of every step (damage and strength), whose values are `measured` one step after the other."""
+    """The responses of every damage at the given strengths, or at its own; `measured` gives the values of a step."""
+    given = strengths or {}
+    steps = [(kind, float(strength)) for kind in damages for strength in given.get(kind.id, kind.strengths)]
     responses = []
-    for done, ((damage, strength), values) in enumerate(zip(steps, measured, strict=True), start=1):
-        for (metric, region), value, truth in zip(columns, values, undamaged, strict=True):
+    for done, (kind, strength) in enumerate(steps, start=1):
+        for (metric, region), value, truth in zip(columns, measured(kind, strength), undamaged, strict=True):
             worse = worsening(metric, value, truth)
-            responses.append(Response(damage, strength, metric, region, value, truth, worse))
+            responses.append(Response(kind.id, strength, metric, region, value, truth, worse))
         if progress is not None:
             progress(done, len(steps))
     return responses
@@ -226,11 +230,10 @@ class Sensitivity:
         rows = [row for row, metric in enumerate(self.metrics) if metric in named_after and metric]
         if not rows:
             return None
-        columns = [named_after[self.metrics[row]] for row in rows]
-        metrics, damages_ = (
-            tuple(names[i] for i in indices) for names, indices in ((self.metrics, rows), (self.damages, columns))
-        )
-        return Sensitivity(metrics, damages_, self.responses[np.ix_(rows, columns)])
+        metrics = tuple(self.metrics[row] for row in rows)
+        columns = [named_after[metric] for metric in metrics]
+        kept = tuple(self.damages[column] for column in columns)
+        return Sensitivity(metrics, kept, self.responses[np.ix_(rows, columns)])
 
     def margin(self, metric: str) -> float:
         """How far the response to the strongest damage leads the second one, as a share of it."""
