@@ -11,31 +11,29 @@ import sys
 
 import pytest
 from rich.console import Console
-from rich.table import Table
 
-from stereogauge.cli.fitting import print_fitted
+from stereogauge.tables.table import Cell, Table, table, words
+from stereogauge.tables.terminal import print_table
 
 
-def printed(table: Table, width: int) -> str:
+def printed(shown: Table, width: int, *, boxed: bool = True) -> str:
     stream = io.StringIO()
-    print_fitted(Console(file=stream, width=width, highlight=False), table)
+    print_table(Console(file=stream, width=width, highlight=False), shown, boxed=boxed)
     return stream.getvalue()
 
 
-def numbers_table(**style: object) -> Table:
-    table = Table(title="Scores", caption="a note", **style)  # type: ignore[arg-type]
-    table.add_column("algorithm")
-    for place in range(8):
-        table.add_column(f"metric number {place}", justify="right")
-    for row in range(3):
-        table.add_row(f"an-algorithm-with-a-name-{row}", *(f"{row}.{place}0123" for place in range(8)))
-    return table
+def numbers_table() -> Table:
+    rows = [
+        [words(f"an-algorithm-with-a-name-{row}"), *(Cell(1.0, f"{row}.{place}0123") for place in range(8))]
+        for row in range(3)
+    ]
+    return table("scores", "Scores", ["algorithm", *(f"metric number {place}" for place in range(8))], rows, ["a note"])
 
 
 @pytest.mark.parametrize("width", [40, 50, 80, 120, 300])
 @pytest.mark.parametrize("box", [False, True])
 def test_no_name_and_no_number_is_cut_at_any_width(width: int, box: bool) -> None:
-    text = printed(numbers_table() if box else numbers_table(box=None, pad_edge=False), width)
+    text = printed(numbers_table(), width, boxed=box)
     assert "…" not in text
     assert all(len(line) <= width for line in text.splitlines())
     for row in range(3):
@@ -54,18 +52,16 @@ def test_parts_repeat_the_names_and_the_title_stands_once() -> None:
 
 
 def test_prose_wraps_between_words() -> None:
-    table = Table("id", "meaning", box=None, pad_edge=False)
     meaning = "the percentage of pixels whose error is larger than a threshold"
-    table.add_row("bad", meaning)
-    lines = printed(table, 40).splitlines()
+    lines = printed(table("", "", ["id", "meaning"], [[words("bad"), words(meaning)]]), 40, boxed=False).splitlines()
     assert len(lines) > 2
     assert " ".join(" ".join(lines[1:]).split()) == f"bad {meaning}"
 
 
 def test_words_that_do_not_fit_side_by_side_stand_below_each_other() -> None:
-    table = Table("algorithm", "scene", "finding")
-    table.add_row("a-very-long-name-of-an-algorithm", "a-long-scene", "wrong-scale")
-    lines = [line.split() for line in printed(table, 44).splitlines()]
+    row = [words(text) for text in ("a-very-long-name-of-an-algorithm", "a-long-scene", "wrong-scale")]
+    shown = printed(table("", "", ["algorithm", "scene", "finding"], [row]), 44)
+    lines = [line.split() for line in shown.splitlines()]
     assert lines == [
         ["algorithm", "a-very-long-name-of-an-algorithm"],
         ["scene", "a-long-scene"],

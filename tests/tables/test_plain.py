@@ -7,16 +7,15 @@ import io
 import pytest
 from rich.console import Console
 
-from stereogauge.cli.fitting import print_fitted
 from stereogauge.tables.table import Cell, Heading, Table
-from stereogauge.tables.terminal import plain_text, terminal_table
+from stereogauge.tables.terminal import plain_text, print_table
 
 HEADER = (Heading("algorithm"), Heading("bad@1", "nonocc", "%", "lower is better"), Heading("mae", unit="px"))
 
 
 def by_rich(table: Table) -> str:
     stream = io.StringIO()
-    print_fitted(Console(file=stream, width=10_000, highlight=False), terminal_table(table, boxed=False))
+    print_table(Console(file=stream, width=10_000, highlight=False), table, boxed=False)
     return stream.getvalue()
 
 

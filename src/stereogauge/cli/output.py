@@ -123,15 +123,12 @@ def print_tables(tables: Sequence[Table], form: Format = Format.table, *, boxed:
 
 
 def _print_table(table: Table, *, boxed: bool) -> None:
-    from stereogauge.tables.terminal import plain_text
+    from stereogauge.tables.terminal import plain_text, print_table
 
     if not (boxed or sys.stdout.isatty() or not STYLES_IN_PIPES.isdisjoint(os.environ)):
         sys.stdout.write(plain_text(table))
-        return
-    from stereogauge.cli.fitting import print_fitted
-    from stereogauge.tables.terminal import terminal_table
-
-    print_fitted(console(), terminal_table(table, boxed=boxed))
+    else:
+        print_table(console(), table, boxed=boxed)
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], form: Format = Format.table) -> None:
