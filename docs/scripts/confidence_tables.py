@@ -29,7 +29,7 @@ from stereogauge.confidence_measures.sparsification import parse_error, sparsify
 from stereogauge.datasets import load_dataset
 from stereogauge.datasets.declaration import search_range
 from stereogauge.figures.confidence import Kind, sparsification_data
-from stereogauge.io.disparity import read_disparity
+from stereogauge.io.encodings import read_disparity
 from stereogauge.masks.scene_regions import regions
 from stereogauge.matching.run import match
 from stereogauge.model import Scene

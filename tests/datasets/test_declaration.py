@@ -13,7 +13,7 @@ import pytest
 from stereogauge.datasets import DatasetFamily, families, load_dataset, open_dataset
 from stereogauge.datasets.declaration import ENTRY_POINTS, PACKAGE
 from stereogauge.errors import DatasetError, UnknownNameError
-from stereogauge.io.disparity import write_disparity
+from stereogauge.io.encodings import write_disparity
 from stereogauge.model import Dataset, Scene
 from stereogauge.registry import Registry
 

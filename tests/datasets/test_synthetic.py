@@ -18,7 +18,7 @@ from stereogauge.datasets.synthetic.render import IDEAL, ImageModel, Renderer
 from stereogauge.datasets.synthetic.scene import SyntheticScene
 from stereogauge.datasets.synthetic.world import Texture, World, patch, strip
 from stereogauge.errors import DatasetError, StereogaugeError
-from stereogauge.io.disparity import read_disparity
+from stereogauge.io.encodings import read_disparity
 from stereogauge.model import Scene
 
 SIZE = (240, 320)

@@ -29,9 +29,8 @@ from stereogauge.evaluation.fingerprints import ContentHashes
 from stereogauge.evaluation.plan import Plan, make_plan
 from stereogauge.evaluation.progress import Progress
 from stereogauge.evaluation.run import check_origins, run_plan
-from stereogauge.io import remote_path
-from stereogauge.io.remote import file_cache
-from stereogauge.io.remote_path import place
+from stereogauge.io import remote
+from stereogauge.io.remote import file_cache, place
 from stereogauge.protocol import Protocol
 from stereogauge.scores.score import CellScores
 from stereogauge.store import Store, open_store
@@ -81,8 +80,8 @@ def test_a_second_look_at_an_unchanged_object_store_fetches_no_map(
     run_plan(planned(store, f"{uploaded}/data", f"{uploaded}/results"), store)
     shutil.rmtree(file_cache().folder)
     fetched: list[str] = []
-    whole = remote_path.download
-    monkeypatch.setattr(remote_path, "download", lambda url, *rest: (fetched.append(url), whole(url, *rest)))
+    whole = remote.download
+    monkeypatch.setattr(remote, "download", lambda url, *rest: (fetched.append(url), whole(url, *rest)))
     assert planned(store, f"{uploaded}/data", f"{uploaded}/results").cells == 0
     assert not [url for url in fetched if url.endswith(".pfm")], "images give the size of a scene, maps are not needed"
 
@@ -110,14 +109,14 @@ def test_a_server_that_stops_answering_ends_the_run_and_the_next_one_goes_on(
 ) -> None:
     plan = planned(store, f"{uploaded}/data", f"{uploaded}/results")
     shutil.rmtree(file_cache().folder)
-    whole = remote_path.download
+    whole = remote.download
 
     def stop(url: str, *rest: object) -> None:
         if "Hill" in url:
             raise Unreachable(f"{url}: no server answers.")
         whole(url, *rest)
 
-    monkeypatch.setattr(remote_path, "download", stop)
+    monkeypatch.setattr(remote, "download", stop)
     with pytest.raises(Unreachable, match="no server answers"):
         run_plan(plan, store)
     assert store.failures() == []

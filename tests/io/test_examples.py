@@ -8,7 +8,7 @@ import importlib
 import pytest
 
 
-@pytest.mark.parametrize("name", ["disparity", "io.disparity", "model"])
+@pytest.mark.parametrize("name", ["disparity", "io.encodings", "model"])
 def test_examples_give_what_they_show(name: str) -> None:
     outcome = doctest.testmod(importlib.import_module(f"stereogauge.{name}"))
     assert outcome.attempted > 0

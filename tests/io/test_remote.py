@@ -16,8 +16,16 @@ from stereogauge.errors import FileError, Unreachable
 from stereogauge.io import read_disparity, write_disparity
 from stereogauge.io.content import fetch, stream
 from stereogauge.io.files import content_hash
-from stereogauge.io.remote import Entry, FileCache, entries_below, file_cache
-from stereogauge.io.remote_path import FileListing, RemotePath, local_copy, place
+from stereogauge.io.remote import (
+    Entry,
+    FileCache,
+    FileListing,
+    RemotePath,
+    entries_below,
+    file_cache,
+    local_copy,
+    place,
+)
 
 TREE = ("a/left.png", "a/right.png", "a/deep/er/x.pfm", "b/left.png", ".hidden", "top.toml", "b/.dot/y.pfm")
 

@@ -14,7 +14,7 @@ from stereogauge.cli.output import say, step_bar
 from stereogauge.errors import FileError, StereogaugeError
 from stereogauge.io.content import suffix_of
 from stereogauge.io.encodings import ENCODINGS, encoding_called, is_depth
-from stereogauge.io.remote_path import is_remote
+from stereogauge.io.remote import is_remote
 
 if TYPE_CHECKING:
     from stereogauge.model import Calibration, DisparityMap
@@ -63,7 +63,7 @@ def command(
     for target in targets:
         if not _is_cloud(target):
             options.check_target(target, target_encoding, target_scale)
-    from stereogauge.io.disparity import write_disparity
+    from stereogauge.io.encodings import write_disparity
     from stereogauge.io.files import DisparityFile
 
     known = camera.calibration()

@@ -71,7 +71,7 @@ def command(
         found = gains(estimate, order, truth, density or (), thresholds=limits, bad=bad, mask=inside, **common)
         print_rows(_named(found, threshold or (), better), form)
     if out is not None:
-        from stereogauge.io.disparity import write_disparity
+        from stereogauge.io.encodings import write_disparity
 
         cut: dict[str, Any] = {"threshold": limits[-1]} if limits else {"density": (density or [1.0])[-1]}
         options.make_folder(out.parent)

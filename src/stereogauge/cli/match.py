@@ -110,7 +110,7 @@ def command(
 
 
 def _write(path: Path, disparity: Any, encoding: str | None, scale: float | None) -> None:
-    from stereogauge.io.disparity import write_disparity
+    from stereogauge.io.encodings import write_disparity
 
     write_disparity(path, disparity, encoding=encoding, scale=scale)
     say(f"{path} written")
@@ -150,7 +150,7 @@ def _confidence(
 
 def _write_confidence(folder: Path, maps: Mapping[str, Any], better: str) -> None:
     from stereogauge.confidence_measures.files import file_stem
-    from stereogauge.io.disparity import write_disparity
+    from stereogauge.io.encodings import write_disparity
 
     for name, values in maps.items():
         write_disparity(folder / f"{file_stem(name)}.pfm", values)

@@ -366,7 +366,7 @@ def _first_truth(dataset: str) -> Path | None:
     """The first file of ground truth in a folder without a manifest; None for any other dataset."""
     from stereogauge.datasets.layout import template_pattern
     from stereogauge.datasets.results.files import list_results
-    from stereogauge.io.remote_path import place
+    from stereogauge.io.remote import place
 
     layout = found_layout(dataset)
     if layout is None:
@@ -380,7 +380,7 @@ def found_layout(dataset: str) -> dict[str, Any] | None:
     """The layout that was found in a folder without a manifest; None for any other dataset."""
     from stereogauge.datasets import families
     from stereogauge.datasets.native.manifest import found_layout as layout_of
-    from stereogauge.io.remote_path import place
+    from stereogauge.io.remote import place
 
     name, _, root = dataset.partition(":")
     if name != "folder" and name in families():
@@ -412,7 +412,7 @@ def _unused_maps(dataset: str, paths: dict[str, str]) -> list[str]:
     """Files with the suffix of the ground truth that no template of the layout matches."""
     from stereogauge.datasets.layout import map_name, template_pattern
     from stereogauge.datasets.results.files import list_results
-    from stereogauge.io.remote_path import place
+    from stereogauge.io.remote import place
 
     patterns = [template_pattern(template) for template in paths.values()]
     suffix = map_name(paths["ground_truth"])[1]

@@ -80,7 +80,7 @@ def made_maps(
 ) -> MatchedResults:
     """The maps of the matchers, computed where the folder `maps` does not hold them already."""
     from stereogauge.evaluation.matchers import make_maps, memory_needed, wanted_matcher
-    from stereogauge.io.remote_path import place
+    from stereogauge.io.remote import place
 
     wanted = [wanted_matcher(text, **limits) for text in matchers]
     folder = place(maps or cache_folder("maps")).absolute()

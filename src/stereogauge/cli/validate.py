@@ -42,7 +42,7 @@ def command(
     """
     from stereogauge.datasets import validation
     from stereogauge.datasets.declaration import open_dataset
-    from stereogauge.io.remote_path import place
+    from stereogauge.io.remote import place
 
     given = place(path)
     if not given.exists():

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import NotApplicable
-from stereogauge.io.disparity import write_disparity
+from stereogauge.io.encodings import write_disparity
 from stereogauge.io.files import IMAGES_OF_NUMBERS, load_disparity, load_numbers
 from stereogauge.model import Better, ConfidenceKind, ResultSet
 

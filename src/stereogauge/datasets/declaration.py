@@ -23,7 +23,7 @@ import numpy as np
 from stereogauge.datasets.layout import has_manifest, wrong_folder
 from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout
 from stereogauge.errors import DatasetError, MatcherError, NotApplicable, StereogaugeWarning, unknown_name
-from stereogauge.io.remote_path import is_in_object_store, place
+from stereogauge.io.remote import is_in_object_store, place
 from stereogauge.model import Dataset, Scene
 from stereogauge.registry import Registry
 

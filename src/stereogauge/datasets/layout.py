@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from stereogauge.errors import DatasetError, StereogaugeError
 from stereogauge.io.content import fetch
-from stereogauge.io.png_file import read_header
+from stereogauge.io.images import read_png_header
 from stereogauge.loading import read_toml
 from stereogauge.paths import is_project
 from stereogauge.text import shortened
@@ -77,7 +77,7 @@ def image(folder: Path, stem: str) -> Path | None:
 
 def png_size(path: Path) -> tuple[int, int]:
     """(width, height) of a PNG from its header alone."""
-    header = read_header(fetch(path))
+    header = read_png_header(fetch(path))
     return header.width, header.height
 
 

@@ -16,7 +16,7 @@ from stereogauge.errors import FileError, StereogaugeError, Unreachable
 from stereogauge.hashing import values_digest, values_hash
 from stereogauge.io.content import display_name
 from stereogauge.io.files import content_hash
-from stereogauge.io.remote_path import current_entry, is_in_object_store, is_remote
+from stereogauge.io.remote import current_entry, is_in_object_store, is_remote
 from stereogauge.masks.geometry.planes import PLANES
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.model import Scene

@@ -29,7 +29,7 @@ from stereogauge.evaluation.progress import Progress
 from stereogauge.hashing import values_hash
 from stereogauge.io import write_disparity
 from stereogauge.io.files import content_hash
-from stereogauge.io.remote_path import is_remote, place
+from stereogauge.io.remote import is_remote, place
 from stereogauge.io.writing import write_bytes
 from stereogauge.matching.onnx_matcher import network_description
 from stereogauge.matching.run import OUTSIDE, parse_matcher, prepare, settled, stated_matcher, target_and_parameters

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.io.remote_path import RemotePath
+from stereogauge.io.remote import RemotePath
 from stereogauge.model import Scene
 from stereogauge.store.sources import paths_of
 

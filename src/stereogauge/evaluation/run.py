@@ -16,7 +16,7 @@ from stereogauge.evaluation.plan import Plan
 from stereogauge.evaluation.progress import Progress
 from stereogauge.evaluation.worker import CellGroup, GroupResult, Trouble, evaluate_group
 from stereogauge.io.files import content_hash
-from stereogauge.io.remote_path import is_remote
+from stereogauge.io.remote import is_remote
 from stereogauge.model import Dataset, ResultSet
 from stereogauge.scores.score import CellScores
 from stereogauge.store import Store

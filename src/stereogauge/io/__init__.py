@@ -3,8 +3,7 @@
 The packages that decode files (OpenCV, Pillow, tifffile, h5py, …) are imported when a file needs them.
 """
 
-from stereogauge.io.disparity import read_disparity, write_disparity
-from stereogauge.io.encodings import ENCODINGS, Encoding
+from stereogauge.io.encodings import ENCODINGS, Encoding, read_disparity, write_disparity
 from stereogauge.io.files import DisparityFile, ImageFile, MaskFile, content_hash, load_disparity, load_image, load_mask
 from stereogauge.io.images import read_image
 from stereogauge.io.inspection import FileReport, inspect_disparity

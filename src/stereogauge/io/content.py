@@ -25,8 +25,7 @@ import numpy as np
 
 from stereogauge.disparity import DisparityMap, is_finite_number
 from stereogauge.errors import FileError, MissingDependency, SizeError, one_line
-from stereogauge.io.remote import STEP, check_size, remote_pieces
-from stereogauge.io.remote_path import is_in_object_store, is_remote, local_copy
+from stereogauge.io.remote import STEP, check_size, is_in_object_store, is_remote, local_copy, remote_pieces
 
 LARGEST_PIXEL_COUNT = 2**28
 LARGEST_FILE = 16 * LARGEST_PIXEL_COUNT

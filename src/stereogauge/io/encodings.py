@@ -1,4 +1,5 @@
-"""The table of encodings: how a stored value becomes a disparity, which files hold it, what reads and writes it.
+"""Reading and writing disparity maps, by the table of encodings: how a stored value becomes a disparity, which files
+hold it, what reads and writes it.
 
 Help texts, errors and the documentation read this table; a new encoding is one entry.
 """
@@ -6,18 +7,21 @@ Help texts, errors and the documentation read this table; a new encoding is one 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stereogauge.disparity import DisparityMap
-from stereogauge.errors import FileError, StereogaugeError, unknown_name
-from stereogauge.io import isolated, numpy_, pfm, png, png_file, tiff
-from stereogauge.io.content import Decoding, FileContent, fetch, inner_suffix
-from stereogauge.io.images import BY_PILLOW, LOSSY
+from stereogauge.disparity import DisparityMap, as_disparity
+from stereogauge.errors import FileError, SizeError, StereogaugeError, unknown_name
+from stereogauge.io import isolated, numpy_, pfm, png, tiff
+from stereogauge.io.content import Decoding, DepthGeometry, FileContent, display_name, fetch, inner_suffix, suffix_of
+from stereogauge.io.images import BY_PILLOW, LOSSY, PNG_SIGNATURE, decode_png, read_pixels, read_png_header
+from stereogauge.io.writing import write_bytes
 
+PathLike = str | os.PathLike[str]
 Reader: TypeAlias = Callable[[FileContent, Decoding], DisparityMap]
 Writer: TypeAlias = Callable[[DisparityMap, Decoding, str], bytes | bytearray]
 
@@ -54,7 +58,7 @@ def _read_inverse(content: FileContent, decoding: Decoding) -> DisparityMap:
         raise content.error('encoding="inverse" needs the scale that is divided by the stored depth: f·B in its unit.')
     if decoding.scale < 0:
         raise content.error(f"the scale {decoding.scale:g} is not possible for depths; it must be positive.")
-    if content.starts_with(png_file.SIGNATURE):
+    if content.starts_with(PNG_SIGNATURE):
         stored = png.read_middlebury(content, Decoding(1.0, unknown=decoding.unknown))
         known = (stored > 0) & (stored < BEYOND_RANGE)
     else:
@@ -216,11 +220,11 @@ def encoding_of_content(content: FileContent, decoding: Decoding) -> Encoding:
         raise content.error(
             f"the suffix {content.suffix!r} does not say the encoding; give one of {', '.join(ENCODINGS)}."
         )
-    header = png_file.read_header(content)
+    header = read_png_header(content)
     if header.bit_depth == 16 and header.channels == 1 and decoding.scale is None:
         return ENCODINGS["kitti"]
     if header.bit_depth == 8 and header.channels == 3 and decoding.scale is None:
-        if not png.is_grey(png_file.decode(content)):
+        if not png.is_grey(decode_png(content)):
             raise content.error(
                 "a coloured PNG is either Sintel's (set encoding to sintel) or a picture in false colours, from which "
                 "disparities cannot be read back: save the numbers themselves (PFM, NPY or 16-bit PNG)."
@@ -263,7 +267,7 @@ def fixes_encoding(path: str | os.PathLike[str]) -> bool:
     if suffix != ".png":
         return suffix in (".pfm", ".dsp5")
     try:
-        header = png_file.read_header(fetch(path))
+        header = read_png_header(fetch(path))
     except StereogaugeError:
         return False  # reading it says what is wrong
     return header.bit_depth == 16 and header.channels == 1
@@ -282,3 +286,92 @@ def encoding_to_write(suffix: str, name: str, decoding: Decoding) -> Encoding:
         )
     writable = ", ".join(encoding.id for encoding in ENCODINGS.values() if encoding.writer is not None)
     raise FileError(f"{name}: the suffix {suffix!r} does not say the encoding; give one of {writable}.")
+
+
+def read_disparity(
+    path: PathLike,
+    *,
+    encoding: str | None = None,
+    scale: float | None = None,
+    offset: float = 0.0,
+    masks: Sequence[PathLike] = (),
+    shape: tuple[int, int] | None = None,
+    unknown: Sequence[float] = (),
+    calibration: DepthGeometry | None = None,
+) -> DisparityMap:
+    """A disparity map as float32 (height, width), NaN = unknown.
+
+    `path` is a file or any URL that fsspec knows. `encoding` may be left out where suffix and bit depth make it
+    certain (pfm, npy, npz, float TIFF, exr, dsp5, mat, 16-bit grey PNG = KITTI's, each also as .gz); an 8-bit PNG or a
+    PGM does not say how its values become disparities and needs `scale`: d = v / scale + offset, 0 = unknown. Files of
+    floats take scale and offset too, for example 16 for an array of OpenCV's. Stored values in `unknown` mean that
+    there is no disparity. Files of depths (`encoding="depth-m"` or `"depth-mm"`) need the `calibration`. `masks` are
+    images of the same size in which a pixel that is not 0 marks an unknown disparity (Sintel's out-of-frame and
+    occlusion masks). A file that cannot be read raises a `FileError` that says why. With `shape`, (height, width), a
+    file whose header says another size raises a `SizeError` before its pixels are decoded.
+
+    >>> import numpy as np
+    >>> write_disparity("memory://example/map.pfm", np.array([[1.5, np.nan]]))
+    >>> read_disparity("memory://example/map.pfm")
+    array([[1.5, nan]], dtype=float32)
+    """
+    content = fetch(path, shape)
+    decoding = Decoding(scale, offset, tuple(unknown), calibration)
+    chosen = encoding_called(encoding) if encoding is not None else encoding_of_content(content, decoding)
+    _check_options(chosen, decoding, content.name)
+    values = chosen.reader(content, decoding)
+    disparity = values if chosen.decodes else decoding.disparities(values)
+    for mask in masks:
+        disparity[_unknown_pixels(mask, disparity, content.name)] = np.nan
+    return disparity
+
+
+def write_disparity(
+    path: PathLike,
+    disparity: NDArray[Any],
+    *,
+    encoding: str | None = None,
+    scale: float | None = None,
+    offset: float = 0.0,
+) -> None:
+    """Write a map so that `read_disparity` gives the same values.
+
+    The values are exact in pfm, npy and tiff, rounded to 1/256 in kitti (0 becomes 1/256) and to 1/scale in middlebury.
+    The file appears whole or not at all. A disparity that an integer encoding cannot hold raises a `FileError`.
+
+    >>> import numpy as np
+    >>> write_disparity("memory://example/teddy.png", np.array([[12.25, np.nan]]), encoding="middlebury", scale=4)
+    >>> read_disparity("memory://example/teddy.png", encoding="middlebury", scale=4)
+    array([[12.25,   nan]], dtype=float32)
+    """
+    name = display_name(path)
+    decoding = Decoding(scale, offset)
+    values = as_disparity(disparity)
+    chosen = encoding_called(encoding) if encoding is not None else encoding_to_write(suffix_of(path), name, decoding)
+    if chosen.writer is None:
+        raise FileError(
+            f"{name}: the encoding {chosen.id} can be read but not written; use pfm, kitti, middlebury, npy or tiff."
+        )
+    _check_options(chosen, decoding, name, writing=True)
+    write_bytes(path, chosen.writer(values, decoding, name))
+
+
+def _check_options(encoding: Encoding, decoding: Decoding, name: str, *, writing: bool = False) -> None:
+    if decoding.is_given and not (encoding.takes_scale and (encoding.decodes or not writing)):
+        raise FileError(
+            f"{name}: the encoding {encoding.id} has no scale or offset ({encoding.description}); "
+            'encoding="middlebury" reads integers with a scale of their own.'
+        )
+
+
+def _unknown_pixels(mask: PathLike, disparity: DisparityMap, name: str) -> NDArray[np.bool_]:
+    pixels = read_pixels(mask)
+    marked = np.asarray(pixels != 0)
+    if marked.ndim == 3:
+        marked = np.asarray(marked.any(axis=2))
+    if marked.shape != disparity.shape:
+        raise SizeError(
+            f"{display_name(mask)}: the mask has {marked.shape[1]} × {marked.shape[0]} pixels, {name} has "
+            f"{disparity.shape[1]} × {disparity.shape[0]}."
+        )
+    return marked

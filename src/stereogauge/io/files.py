@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from stereogauge.disparity import DisparityMap, Image, Mask, as_array, as_disparity
 from stereogauge.errors import FileError, SizeError, unknown_name
 from stereogauge.io.content import Decoding, DepthGeometry, display_name, fetch, inner_suffix, stream
-from stereogauge.io.disparity import PathLike, read_disparity
-from stereogauge.io.encodings import encoding_called, encoding_of_content
+from stereogauge.io.encodings import PathLike, encoding_called, encoding_of_content, read_disparity
 from stereogauge.io.images import read_image, read_labels, read_pixels, read_stored
 from stereogauge.io.png import KITTI_SCALE
 

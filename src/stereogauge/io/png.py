@@ -15,9 +15,20 @@ from numpy.typing import NDArray
 
 from stereogauge.disparity import DisparityMap
 from stereogauge.errors import FileError
-from stereogauge.io import png_file
 from stereogauge.io.content import Decoding, FileContent
-from stereogauge.io.images import BY_PILLOW, LOSSY, decode_netpbm, decode_with_pillow, encode_pgm, is_netpbm
+from stereogauge.io.images import (
+    BY_PILLOW,
+    LOSSY,
+    PALETTE,
+    PNG_SIGNATURE,
+    decode_netpbm,
+    decode_png,
+    decode_with_pillow,
+    encode_pgm,
+    encode_png,
+    is_netpbm,
+    read_png_header,
+)
 
 KITTI_SCALE = 256.0
 """What a 16-bit PNG is divided by where no encoding is given."""
@@ -27,7 +38,7 @@ LOSSY_GREY = 8
 
 def read_kitti(content: FileContent, decoding: Decoding) -> DisparityMap:
     """A 16-bit grey PNG: v / 256, 0 = unknown."""
-    header = png_file.read_header(content)
+    header = read_png_header(content)
     if header.bit_depth != 16:
         raise content.error(
             f"KITTI's encoding is a 16-bit grey PNG, this one is {header.description}; "
@@ -37,7 +48,7 @@ def read_kitti(content: FileContent, decoding: Decoding) -> DisparityMap:
         raise content.error(
             f"a disparity map has one channel, this PNG is {header.description} (KITTI's optical flow files are RGB)."
         )
-    return _linear(png_file.decode(content), Decoding(KITTI_SCALE, unknown=decoding.unknown))
+    return _linear(decode_png(content), Decoding(KITTI_SCALE, unknown=decoding.unknown))
 
 
 def read_middlebury(content: FileContent, decoding: Decoding) -> DisparityMap:
@@ -48,16 +59,16 @@ def read_middlebury(content: FileContent, decoding: Decoding) -> DisparityMap:
         raise content.error(f"the scale {decoding.scale:g} is not possible for whole numbers; it must be positive.")
     if is_netpbm(content):
         return _linear(_one_channel(decode_netpbm(content), content), decoding)
-    if not content.starts_with(png_file.SIGNATURE) and content.suffix in BY_PILLOW:
+    if not content.starts_with(PNG_SIGNATURE) and content.suffix in BY_PILLOW:
         return _linear(_one_channel(decode_with_pillow(content), content), decoding)
-    header = png_file.read_header(content)
-    if header.bit_depth < 8 and header.colour_type != png_file.PALETTE:
+    header = read_png_header(content)
+    if header.bit_depth < 8 and header.colour_type != PALETTE:
         raise content.error(f"a disparity map has 8 or 16 bits per value, this PNG is {header.description}.")
-    return _linear(_one_channel(png_file.decode(content), content), decoding)
+    return _linear(_one_channel(decode_png(content), content), decoding)
 
 
 def _missing_scale(content: FileContent) -> str:
-    if content.starts_with(png_file.SIGNATURE) and png_file.read_header(content).bit_depth == 16:
+    if content.starts_with(PNG_SIGNATURE) and read_png_header(content).bit_depth == 16:
         return (
             "a 16-bit PNG is usually KITTI's (encoding kitti); encoding middlebury needs the scale to divide by (for "
             "example scale 1 for whole pixels)."
@@ -83,10 +94,10 @@ def read_fsd(content: FileContent, decoding: Decoding) -> DisparityMap:
 
 def _colours(content: FileContent, whose: str) -> NDArray[np.float32]:
     """Red, green and blue of an 8-bit RGB PNG, (3, height, width)."""
-    header = png_file.read_header(content)
+    header = read_png_header(content)
     if header.colour_type != 2 or header.bit_depth != 8:
         raise content.error(f"{whose} encoding is an 8-bit RGB PNG, this one is {header.description}.")
-    return np.moveaxis(png_file.decode(content).astype(np.float32), 2, 0)
+    return np.moveaxis(decode_png(content).astype(np.float32), 2, 0)
 
 
 def encode_kitti(disparity: DisparityMap, decoding: Decoding, name: str) -> bytes:
@@ -101,7 +112,7 @@ def encode_16_bits(scale: float, disparity: DisparityMap, name: str) -> bytes:
     """
     smallest = np.float32(1 / scale)
     storable = np.where((disparity >= 0) & (disparity < smallest), smallest, disparity)
-    return png_file.encode(_quantised(storable, scale, 0.0, np.dtype(np.uint16), name))
+    return encode_png(_quantised(storable, scale, 0.0, np.dtype(np.uint16), name))
 
 
 def encode_middlebury(disparity: DisparityMap, decoding: Decoding, name: str) -> bytes:
@@ -109,7 +120,7 @@ def encode_middlebury(disparity: DisparityMap, decoding: Decoding, name: str) ->
     if decoding.scale is None:
         raise FileError(f"{name}: encoding middlebury needs a scale to multiply with (for example 4).")
     samples = _quantised(disparity, decoding.scale, decoding.offset, np.dtype(np.uint8), name)
-    return encode_pgm(samples) if name.lower().endswith(".pgm") else png_file.encode(samples)
+    return encode_pgm(samples) if name.lower().endswith(".pgm") else encode_png(samples)
 
 
 def _one_channel(samples: NDArray[Any], content: FileContent) -> NDArray[Any]:

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import FileError, SizeError, one_line
 from stereogauge.io.content import display_name, require
-from stereogauge.io.remote import remote_file_system, translated_errors
-from stereogauge.io.remote_path import is_remote
+from stereogauge.io.remote import is_remote, remote_file_system, translated_errors
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes | bytearray) -> None:

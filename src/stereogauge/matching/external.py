@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError, StereogaugeError
-from stereogauge.io.disparity import read_disparity
+from stereogauge.io.encodings import read_disparity
 from stereogauge.matching.declaration import Matcher, untuned
 from stereogauge.matching.result import MatcherOutput
 

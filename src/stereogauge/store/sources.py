@@ -12,7 +12,7 @@ from typing import Any
 from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.errors import StereogaugeError
 from stereogauge.io.files import MASK_KINDS, DisparityFile, ImageFile
-from stereogauge.io.remote_path import is_remote
+from stereogauge.io.remote import is_remote
 from stereogauge.model import Calibration, Scene
 from stereogauge.tags import Tags
 

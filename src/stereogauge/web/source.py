@@ -25,7 +25,7 @@ from stereogauge.errors import StereogaugeError, StoreError
 from stereogauge.evaluation.error_density import stored_results
 from stereogauge.figures.palette import Style, algorithm_styles
 from stereogauge.io.files import DisparityFile
-from stereogauge.io.remote_path import is_remote
+from stereogauge.io.remote import is_remote
 from stereogauge.model import ResultSet, Scene
 from stereogauge.protocol import Protocol, parse_protocol
 from stereogauge.ranking.profile import load_profile

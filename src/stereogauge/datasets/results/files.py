@@ -21,7 +21,7 @@ from stereogauge.datasets.archives import Limits, member_names
 from stereogauge.datasets.layout import MAP_SUFFIXES, check_template, is_junk, map_name, template_pattern
 from stereogauge.errors import DatasetError, FileError
 from stereogauge.io.content import fetch
-from stereogauge.io.remote_path import RemotePath, is_in_object_store, local_copy, place
+from stereogauge.io.remote import RemotePath, is_in_object_store, local_copy, place
 
 ZIP_LIMITS = Limits(entries=200_000, size=64 << 30)
 LARGEST_TEXT = 1 << 20

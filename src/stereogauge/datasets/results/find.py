@@ -33,7 +33,7 @@ from stereogauge.errors import DatasetError, FileError, SizeError
 from stereogauge.io.content import GZIP, fetch, suffix_of
 from stereogauge.io.encodings import fixes_encoding, is_depth, keeps_encoding
 from stereogauge.io.files import DisparityFile
-from stereogauge.io.png_file import SIGNATURE, read_header
+from stereogauge.io.images import PNG_SIGNATURE, read_png_header
 from stereogauge.model import ConfidenceMaps, Dataset, ResultSet, Scene
 from stereogauge.tags import as_tags
 
@@ -278,6 +278,6 @@ def _is_8_bit_png(path: str | os.PathLike[str], scene: Scene) -> bool:
     try:
         # Of a compressed file no more is unpacked than a map of the scene can have.
         content = fetch(path, scene.shape if suffix_of(path) == GZIP else None)
-        return content.starts_with(SIGNATURE) and read_header(content).bit_depth == 8
+        return content.starts_with(PNG_SIGNATURE) and read_png_header(content).bit_depth == 8
     except (FileError, SizeError):
         return False

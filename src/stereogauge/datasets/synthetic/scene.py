@@ -16,7 +16,7 @@ from stereogauge.datasets.synthetic.presets import NEAR, PRESETS, Preset
 from stereogauge.datasets.synthetic.render import CameraView, ImageModel, Renderer, visible_pixels
 from stereogauge.datasets.synthetic.world import ImageFrame
 from stereogauge.errors import DatasetError, unknown_name
-from stereogauge.io.disparity import write_disparity
+from stereogauge.io.encodings import write_disparity
 from stereogauge.io.writing import write_bytes
 from stereogauge.model import Dataset, Mask, Scene
 

@@ -25,8 +25,9 @@ from stereogauge.datasets.results.files import Recognised, recognise, scene_name
 from stereogauge.datasets.results.manifest import FILENAMES, ResultDecoding, ResultManifest, of_map
 from stereogauge.datasets.validation import Finding, gaps, unplaced
 from stereogauge.errors import DatasetError, FileError, StereogaugeError
-from stereogauge.io import pfm, png_file
+from stereogauge.io import pfm
 from stereogauge.io.content import Decoding, FileContent
+from stereogauge.io.images import decode_png, read_png_header
 from stereogauge.io.png import read_kitti
 from stereogauge.loading import convert, parse_toml
 from stereogauge.model import ConfidenceKind, DisparityMap
@@ -228,10 +229,10 @@ def _decoded(content: FileContent, kind: str) -> DisparityMap:
         return pfm.read(content, Decoding())
     if kind != "confidence":
         return read_kitti(content, Decoding())
-    header = png_file.read_header(content)
+    header = read_png_header(content)
     if header.bit_depth != 16 or header.channels != 1:
         raise content.error(f"a confidence map is a 16-bit grey PNG, this one is {header.description}.")
-    return (png_file.decode(content) / np.float32(65535)).astype(np.float32)
+    return (decode_png(content) / np.float32(65535)).astype(np.float32)
 
 
 def _data(name: str, largest: int) -> bytes:
