@@ -14,13 +14,15 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 
-from stereogauge.tuning import trials
-from stereogauge.tuning.storage import close_storage, open_storage, quiet
-from stereogauge.tuning.trials import (
+from stereogauge.tuning import storage
+from stereogauge.tuning.storage import (
     POSITION,
     Heartbeat,
     claim_trial,
+    close_storage,
     counted_trials,
+    open_storage,
+    quiet,
     recover_trials,
     release_trial,
 )
@@ -100,14 +102,12 @@ class Shared:
 
 @pytest.fixture
 def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shared]:
-    monkeypatch.setattr("stereogauge.tuning.storage.HEARTBEAT", 1)
-    monkeypatch.setattr("stereogauge.tuning.storage.GRACE", 2)
-    monkeypatch.setattr(trials, "HEARTBEAT", 1)
-    monkeypatch.setattr(trials, "GRACE", 2)
+    monkeypatch.setattr(storage, "HEARTBEAT", 1)
+    monkeypatch.setattr(storage, "GRACE", 2)
     with quiet():
-        storage = open_storage(tmp_path / "shared.sqlite")
-        yield Shared(storage)
-        close_storage(storage)
+        opened = open_storage(tmp_path / "shared.sqlite")
+        yield Shared(opened)
+        close_storage(opened)
 
 
 def test_a_released_trial_keeps_its_position_and_its_parameters(shared: Shared) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -12,9 +11,10 @@ import typer
 from stereogauge.cli import INTERRUPTED, options
 from stereogauge.cli.output import print_tables, progress, say
 from stereogauge.cli.running import executor_of
-from stereogauge.errors import MissingDependency
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from stereogauge.tuning.definition import Prepared
     from stereogauge.tuning.result import TuningResult
 
@@ -58,44 +58,40 @@ def command(
     the tuning gains on scenes that it has not seen. The command may be stopped at any moment; the same command goes
     on where it was, and several may work on one study at once.
     """
-    try:
-        from stereogauge.tuning.definition import prepare, tuning_protocol
-        from stereogauge.tuning.run import run_prepared
-    except ModuleNotFoundError as problem:
-        if problem.name != "optuna":
-            raise
-        raise MissingDependency("optuna", "tune", "Tuning") from None
+    from stereogauge.tuning import tune, tuning_protocol
+
     chosen = options.chosen_protocol(protocol or tuning_protocol(), override)
-    prepared = prepare(
-        matcher,
-        options.chosen_scenes(dataset, options.listed(scenes)),
-        profile,
-        trials,
-        objectives=objective or (),
-        sampler=sampler,
-        folds=folds,
-        space=space,
-        protocol=chosen,
-        seed=seed,
-        prune=prune,
-        time_limit=time_limit,
-        ndisp=ndisp,
-    )
-    options.make_folder(out)
-    _announce(prepared)
-    kept = [one.scene for one in prepared.scenes]
-    reason = "since each keeps all scenes and more do not fit into memory"
-    # Worker processes even for one job, so that a crash of a matcher costs a trial and not the run.
-    executor = executor_of(jobs, cluster, lambda: sum(math.prod(s.shape) for s in kept), reason, apart=True)
-    finished = False
+
+    def workers(prepared: Prepared) -> Executor:
+        options.make_folder(out)
+        _announce(prepared)
+        reason = "since each keeps all scenes and more do not fit into memory"
+        # Worker processes even for one job, so that a crash of a matcher costs a trial and not the run.
+        return executor_of(jobs, cluster, lambda: prepared.pixels, reason, apart=True)
+
     try:
-        result = run_prepared(prepared, store=store, name=name, executor=executor, progress=progress("trials"))
-        finished = True
+        result = tune(
+            matcher,
+            options.chosen_scenes(dataset, options.listed(scenes)),
+            profile,
+            trials,
+            objectives=objective or (),
+            sampler=sampler,
+            folds=folds,
+            space=space,
+            protocol=chosen,
+            store=store,
+            name=name,
+            seed=seed,
+            prune=prune,
+            time_limit=time_limit,
+            ndisp=ndisp,
+            executor=workers,
+            progress=progress("trials"),
+        )
     except KeyboardInterrupt:
         say("interrupted; every finished trial is stored, and the same command continues from there")
         raise typer.Exit(INTERRUPTED) from None
-    finally:
-        executor.shutdown(wait=True, cancel_futures=not finished)
     _print(result, form)
     say(f"protocol {chosen.name} {chosen.hash}, scoring {chosen.scoring_hash}")
     if out is not None:

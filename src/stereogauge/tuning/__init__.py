@@ -8,21 +8,23 @@ from typing import TYPE_CHECKING, Any
 from stereogauge.errors import MissingDependency
 
 if TYPE_CHECKING:
+    from stereogauge.tuning.definition import tuning_protocol as tuning_protocol
     from stereogauge.tuning.figures import history_data as history_data
     from stereogauge.tuning.figures import importance_data as importance_data
     from stereogauge.tuning.figures import trade_off_data as trade_off_data
     from stereogauge.tuning.result import TuningResult as TuningResult
+    from stereogauge.tuning.result import load_result as load_result
+    from stereogauge.tuning.result import studies as studies
+    from stereogauge.tuning.result import study_summary as study_summary
     from stereogauge.tuning.run import tune as tune
-    from stereogauge.tuning.storage import load_result as load_result
-    from stereogauge.tuning.storage import studies as studies
-    from stereogauge.tuning.storage import study_summary as study_summary
 
 _HOMES = {
     "tune": "run",
+    "tuning_protocol": "definition",
     "TuningResult": "result",
-    "load_result": "storage",
-    "studies": "storage",
-    "study_summary": "storage",
+    "load_result": "result",
+    "studies": "result",
+    "study_summary": "result",
     "history_data": "figures",
     "importance_data": "figures",
     "trade_off_data": "figures",

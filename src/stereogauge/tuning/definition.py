@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,6 @@ from stereogauge.scores.column import Column
 from stereogauge.scores.cube import Values
 from stereogauge.scores.facts import SceneFacts
 from stereogauge.scores.maxima import usual_maximum
-from stereogauge.tuning.bench import PreparedScene
 from stereogauge.tuning.objectives import (
     Objective,
     ObjectiveFunction,
@@ -37,8 +36,16 @@ from stereogauge.tuning.objectives import (
     parse_objective,
     profile_objective,
 )
-from stereogauge.tuning.search import sampler_name
-from stereogauge.tuning.space import Parameters, SearchSpace, SpaceSource, declared_space, grid, stated_space, sweep
+from stereogauge.tuning.space import (
+    Parameters,
+    SearchSpace,
+    SpaceSource,
+    declared_space,
+    grid,
+    sampler_name,
+    stated_space,
+    sweep,
+)
 
 
 def scene_groups(truths: Sequence[str]) -> tuple[tuple[int, ...], ...]:
@@ -182,6 +189,17 @@ def tuning_protocol() -> Protocol:
 
 
 @dataclass(frozen=True)
+class PreparedScene:
+    """A scene under a protocol, as all trials use it. `token` identifies its content."""
+
+    token: str
+    scene: Scene = field(compare=False, repr=False)
+    protocol: Protocol = field(compare=False, repr=False)
+    columns: tuple[Column, ...]
+    ndisp: int
+
+
+@dataclass(frozen=True)
 class Prepared:
     """A tuning that is ready to run."""
 
@@ -190,6 +208,11 @@ class Prepared:
     scenes: tuple[PreparedScene, ...]
     definition: Definition
     trials: int
+
+    @property
+    def pixels(self) -> int:
+        """Pixels of all scenes together."""
+        return sum(math.prod(one.scene.shape) for one in self.scenes)
 
     @property
     def points(self) -> list[Parameters]:

@@ -21,7 +21,6 @@ from stereogauge.evaluation.progress import Progress
 from stereogauge.matching.declaration import Matcher
 from stereogauge.model import Dataset, Scene
 from stereogauge.protocol import Protocol
-from stereogauge.tuning.bench import Bench, forget_scenes
 from stereogauge.tuning.definition import (
     BASELINE,
     HELD_OUT,
@@ -32,11 +31,10 @@ from stereogauge.tuning.definition import (
     open_study,
     prepare,
 )
-from stereogauge.tuning.result import TuningResult
-from stereogauge.tuning.search import TrialSearch, sampler_name, search_sampler
-from stereogauge.tuning.space import SpaceSource
-from stereogauge.tuning.storage import close_storage, open_storage, quiet, read_result, store_error, trials_of
-from stereogauge.tuning.trials import counted_trials
+from stereogauge.tuning.result import TuningResult, read_result, trials_of
+from stereogauge.tuning.search import Bench, TrialSearch, forget_scenes
+from stereogauge.tuning.space import SpaceSource, sampler_name, search_sampler
+from stereogauge.tuning.storage import close_storage, counted_trials, open_storage, quiet, store_error
 
 
 def tune(
@@ -57,7 +55,7 @@ def tune(
     time_limit: float | None = None,
     ndisp: int | None = None,
     jobs: int | None = None,
-    executor: Executor | None = None,
+    executor: Executor | Callable[[Prepared], Executor] | None = None,
     progress: Progress | None = None,
 ) -> TuningResult:
     """Search the matcher's parameters for an application, and measure the gain on scenes that the search did not see.
@@ -68,7 +66,8 @@ def tune(
     scenes and one for each of `folds` (default 3, or none below three scenes), which holds its scenes out. `space`
     states the parameters to search where the matcher's declaration does not. With a `store` the studies are kept, and
     the same call continues where it stopped. `jobs` worker processes shield this one from crashes and enforce
-    `time_limit` (seconds per trial); without them, everything runs here.
+    `time_limit` (seconds per trial); without them, everything runs here. An `executor` takes their place, or a
+    function that makes one for the prepared scenes, which is shut down at the end.
 
     >>> left = np.random.default_rng(0).integers(0, 255, (40, 60), dtype=np.uint8)
     >>> right = np.roll(left, -5, axis=1)
@@ -95,31 +94,34 @@ def tune(
         time_limit=time_limit,
         ndisp=ndisp,
     )
-    owned = executor is None
-    running = executor or (InProcess() if jobs is None else LocalProcesses(jobs))
+    if isinstance(executor, Executor):
+        return _run(prepared, store, name, executor, progress)
+
+    def local(_: Prepared) -> Executor:
+        return InProcess() if jobs is None else LocalProcesses(jobs)
+
+    running = (executor or local)(prepared)
     finished = False
     try:
-        result = run_prepared(prepared, store=store, name=name, executor=running, progress=progress or Progress())
+        result = _run(prepared, store, name, running, progress)
         finished = True
     finally:
-        if owned:
-            running.shutdown(wait=True, cancel_futures=not finished)
+        running.shutdown(wait=True, cancel_futures=not finished)
     return result
 
 
-def run_prepared(
+def _run(
     prepared: Prepared,
-    *,
     store: str | os.PathLike[str] | None,
     name: str | None,
     executor: Executor,
-    progress: Progress,
+    progress: Progress | None,
 ) -> TuningResult:
     """Run what is not in the store yet, and read the result from it."""
     title = name or default_name(prepared.definition)
     with quiet(), _opened(store) as storage:
         try:
-            _Run(prepared, storage, title, executor, progress).run()
+            _Run(prepared, storage, title, executor, progress or Progress()).run()
             return read_result(storage, title)
         finally:
             forget_scenes()

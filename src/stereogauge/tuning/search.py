@@ -8,41 +8,215 @@ the trial's position and the trials reported before it only, so a study that was
 
 from __future__ import annotations
 
+import functools
+import math
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from collections.abc import Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast, get_args
+from typing import Any
 
 import numpy as np
 import optuna
-from optuna.distributions import BaseDistribution
 from optuna.pruners import WilcoxonPruner
-from optuna.samplers import BaseSampler, NSGAIISampler, RandomSampler, TPESampler
 from optuna.storages import BaseStorage
-from optuna.trial import FrozenTrial, TrialState, create_trial
+from optuna.trial import TrialState, create_trial
 
-from stereogauge.errors import unknown_name
-from stereogauge.evaluation.executors import Tasks
+from stereogauge.errors import MatcherError, StereogaugeError
+from stereogauge.evaluation.evaluate import evaluate_cell
+from stereogauge.evaluation.executors import TaskOutcome, Tasks, worker_count
+from stereogauge.evaluation.processes import LocalProcesses, TimeLimitExceeded
 from stereogauge.evaluation.progress import Progress
+from stereogauge.masks.scene_regions import SceneRegions
+from stereogauge.matching.declaration import Matcher, Value
+from stereogauge.matching.run import as_matcher, match
+from stereogauge.scores.charges import charged
 from stereogauge.scores.cube import Values
-from stereogauge.tuning.bench import Bench, SceneOutcome, plain_scores
-from stereogauge.tuning.objectives import ObjectiveFunction
+from stereogauge.scores.facts import SceneFacts
+from stereogauge.scores.table import ScoreTable
+from stereogauge.tuning.definition import PreparedScene
+from stereogauge.tuning.objectives import ObjectiveFunction, Scores, score_matrix
 from stereogauge.tuning.space import Parameters, SearchSpace
-from stereogauge.tuning.trials import (
+from stereogauge.tuning.storage import (
     ENDED_BY_OTHERS,
     FAILURE,
     GRACE,
     HEARTBEAT,
+    SCORES,
+    SECONDS,
     Heartbeat,
     claim_trial,
     counted_trials,
-    position_of,
     recover_trials,
     release_trial,
 )
 
-SCORES, SECONDS = "scores", "seconds"
+KEPT_SCENES = 64
+"""Scenes whose images, regions and geometry sets a process keeps for the next trials."""
+
+
+@dataclass(frozen=True)
+class SceneTask:
+    """Parameters to try on a scene."""
+
+    scene: PreparedScene
+    matcher: Any
+    parameters: dict[str, Value]
+
+
+@dataclass(frozen=True)
+class SceneOutcome:
+    """Scores in the order of the scene's columns, or the reason why there are none."""
+
+    values: tuple[float, ...] = ()
+    seconds: float = 0.0
+    failure: str = ""
+
+
+@functools.lru_cache(maxsize=KEPT_SCENES)
+def _regions(prepared: PreparedScene) -> SceneRegions:
+    return SceneRegions(prepared.scene, prepared.protocol)
+
+
+def forget_scenes() -> None:
+    """Free the scenes that this process kept."""
+    _regions.cache_clear()
+
+
+def score_scene(task: SceneTask) -> SceneOutcome:
+    """Match and measure; a failure of the matcher is an outcome, not an exception."""
+    started, failure = time.perf_counter(), ""
+    values: tuple[float, ...] = ()
+    try:
+        values = _scores(task)
+    except StereogaugeError as problem:
+        failure = str(problem)
+    except MemoryError:
+        failure = "there was not enough memory"
+    except Exception as problem:  # a matcher of the user's may raise anything
+        failure = f"{type(problem).__name__}: {problem}"
+    return SceneOutcome(values, time.perf_counter() - started, failure)
+
+
+def _scores(task: SceneTask) -> tuple[float, ...]:
+    prepared = task.scene
+    scene_regions = _regions(prepared)
+    scene = scene_regions.scene
+    result = match(scene.left, scene.right, task.matcher, ndisp=prepared.ndisp, **task.parameters)
+    scores = evaluate_cell(
+        result.disparity,
+        scene_regions,
+        prepared.columns,
+        algorithm="",
+        right_estimate=result.right_disparity,
+        extras={"seconds": result.seconds, "cpu_seconds": result.cpu_seconds},
+    )
+    facts = {(scene.dataset, scene.id): SceneFacts.of_scene(scene)}
+    return tuple(charged(ScoreTable(scores, prepared.protocol, facts).cube).values.ravel().tolist())
+
+
+MARGIN = 5.0
+"""Seconds beyond the limit after which a worker is ended although its matcher has a time limit of its own."""
+DIGITS = 6
+
+
+class Bench:
+    """Runs points of a space on scenes; a point that was run on a scene before, in whatever search, is looked up."""
+
+    def __init__(
+        self,
+        matcher: Any,
+        space: SearchSpace,
+        scenes: Sequence[PreparedScene],
+        executor: Executor,
+        time_limit: float | None,
+    ) -> None:
+        self.space = space
+        self.scenes = tuple(scenes)
+        self.time_limit = time_limit
+        self.executor = executor
+        self.workers = worker_count(executor)
+        self._matcher = matcher
+        declared: Matcher = as_matcher(matcher)[0]
+        self._limits_itself = any(parameter.name == "time_limit" for parameter in declared.parameters)
+        self._threads = {"threads": 1} if any(p.name == "threads" for p in declared.parameters) else {}
+        self._known: dict[tuple[str, str], tuple[float, ...]] = {}
+
+    @property
+    def scene_ids(self) -> tuple[str, ...]:
+        """Ids of all scenes."""
+        return tuple(prepared.scene.id for prepared in self.scenes)
+
+    @property
+    def work(self) -> Values:
+        """Pixels × disparities of each scene."""
+        return np.array([math.prod(prepared.scene.shape) * prepared.ndisp for prepared in self.scenes], np.float64)
+
+    def remember(self, point: Parameters, scores: Scores) -> None:
+        """Keep scores that were computed before."""
+        for scene, values in scores.items():
+            self._known[self.space.key(point), scene] = tuple(math.nan if v is None else v for v in values)
+
+    def submit(self, point: Parameters, scene: int, seconds_left: float | None) -> Future[SceneOutcome]:
+        """Run a point on a scene, or look it up."""
+        prepared = self.scenes[scene]
+        known = self._known.get((self.space.key(point), prepared.scene.id))
+        if known is not None:
+            found: Future[SceneOutcome] = Future()
+            found.set_result(SceneOutcome(known))
+            return found
+        parameters = {**self._threads, **self.space.fixed, **point}
+        limit = seconds_left
+        if limit is not None and self._limits_itself:
+            parameters["time_limit"] = max(0.01, min(limit, float(parameters.get("time_limit", limit))))
+            limit += MARGIN
+        task = SceneTask(prepared, self._matcher, parameters)
+        if isinstance(self.executor, LocalProcesses):
+            return self.executor.submit_limited(limit, score_scene, task)
+        return self.executor.submit(score_scene, task)
+
+    def scene_outcome(self, outcome: TaskOutcome[Any, SceneOutcome]) -> SceneOutcome:
+        """What came of a run; a worker that was lost is a failure of the point that it worked on."""
+        if outcome.answer is not None:
+            return outcome.answer
+        if isinstance(outcome.problem, TimeLimitExceeded):
+            return SceneOutcome(failure=self.too_long)
+        if outcome.lost or outcome.problem is None:
+            return SceneOutcome(failure=outcome.reason)
+        raise outcome.problem
+
+    @property
+    def too_long(self) -> str:
+        """The reason of a trial that exceeded its time."""
+        return f"it took longer than the time limit of {self.time_limit:g} s"
+
+    def scores(self, point: Parameters, scenes: Sequence[int]) -> dict[str, list[float | None]]:
+        """Scores of a point on several scenes at once; a failure is an error here."""
+        tasks = Tasks(lambda scene: self.submit(point, scene, self.time_limit), self.workers, scenes)
+        values: dict[int, tuple[float, ...]] = {}
+        for done in tasks.outcomes():
+            outcome = self.scene_outcome(done)
+            if outcome.failure:
+                name = self.scenes[done.task].scene.id
+                raise MatcherError(f"{name}: {outcome.failure.rstrip('.')} (with the parameters {point}).")
+            values[done.task] = outcome.values
+        found = {self.scenes[scene].scene.id: plain_scores(values[scene]) for scene in scenes}
+        self.remember(point, found)
+        return found
+
+    def matrix(self, scores: Scores) -> Values:
+        """Scores as (scenes, columns) over all scenes; NaN where a scene or column has none."""
+        return score_matrix(scores, self.scene_ids, len(self.scenes[0].columns))
+
+
+def plain_scores(values: Sequence[float]) -> list[float | None]:
+    """Scores as JSON can hold them, to six digits.
+
+    Porosity has been seen to differ by 1e-10 between processes for one and the same map; a search must not.
+    """
+    return [float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None for value in values]
+
+
 POLL = 0.2
 ENOUGH_TRIALS = 8
 """Complete trials that it takes to know which scenes are informative."""
@@ -274,95 +448,3 @@ class TrialSearch:
         except ENDED_BY_OTHERS:
             return True
         return bool(running.failure)
-
-
-Sampler = Literal["tpe", "nsga2", "random", "grid", "sweep"]
-ATTEMPTS = 20
-POPULATION = (4, 50)
-
-
-def sampler_name(text: str | None, objectives: int) -> Sampler:
-    """The sampler that `text` names; by default TPE for one objective and NSGA-II for several."""
-    if text is None:
-        return "tpe" if objectives == 1 else "nsga2"
-    if text not in get_args(Sampler):
-        raise unknown_name("sampler", text, get_args(Sampler))
-    return cast("Sampler", text)
-
-
-def search_sampler(
-    name: Sampler, space: SearchSpace, points: Sequence[Parameters], seed: int, trials: int
-) -> BaseSampler:
-    """The sampler of a study: first `points` (the defaults; all of a grid or sweep), then what it draws."""
-    population = int(np.clip(trials // 5, *POPULATION))
-    makers: dict[Sampler, Callable[[int], BaseSampler]] = {
-        "tpe": lambda seed: TPESampler(seed=seed, multivariate=True),
-        "nsga2": lambda seed: NSGAIISampler(seed=seed, population_size=population),
-    }
-    return DistinctSampler(space, points, seed, makers.get(name, lambda seed: RandomSampler(seed=seed)))
-
-
-class DistinctSampler(BaseSampler):
-    """Given points first, then those of another sampler, made admissible; a point that was tried is drawn again."""
-
-    def __init__(
-        self, space: SearchSpace, points: Sequence[Parameters], seed: int, make: Callable[[int], BaseSampler]
-    ) -> None:
-        self._space = space
-        self._points = tuple(points)
-        self._seed = seed
-        self._make = make
-        self._listener = make(seed)
-
-    def infer_relative_search_space(self, study: optuna.Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        """The whole space: it is the same for every trial."""
-        return self._space.distributions
-
-    def sample_relative(
-        self, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
-    ) -> dict[str, Any]:
-        """A point that is new to the study, if one is found within some attempts."""
-        trials = study.get_trials(deepcopy=False)
-        position = position_of(trials, trial)
-        if position < len(self._points):
-            return self._points[position]
-        seed = int(np.random.SeedSequence([self._seed, position]).generate_state(1)[0])
-        tried = {
-            self._space.key(other.params)
-            for other in trials
-            if other.number != trial.number and len(other.params) == len(search_space)
-        }
-        point: Parameters = {}
-        for drawing in (self._make(seed), RandomSampler(seed=seed)):
-            for _ in range(ATTEMPTS):
-                point = self._space.admissible(_drawn(drawing, study, trial, search_space))
-                if self._space.key(point) not in tried:
-                    return point
-        return point
-
-    def sample_independent(
-        self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
-    ) -> Any:
-        """Never needed: every parameter is part of the whole space."""
-        return self._listener.sample_independent(study, trial, param_name, param_distribution)
-
-    def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
-        """Notify the other sampler."""
-        self._listener.before_trial(study, trial)
-
-    def after_trial(
-        self, study: optuna.Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
-    ) -> None:
-        """Notify the other sampler."""
-        self._listener.after_trial(study, trial, state, values)
-
-
-def _drawn(
-    drawing: BaseSampler, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
-) -> dict[str, Any]:
-    several = {name: allowed for name, allowed in search_space.items() if not allowed.single()}
-    values = drawing.sample_relative(study, trial, several)
-    for name, allowed in search_space.items():
-        if name not in values:
-            values[name] = drawing.sample_independent(study, trial, name, allowed)
-    return values

@@ -1,33 +1,53 @@
-"""Optuna's tables beside ours in one database: studies are kept, shared, resumed and read back as results.
+"""Optuna's tables beside ours in one database, and which process runs which trial of a study.
 
-A tuning can be read while it still runs, and opens in optuna-dashboard.
+A study can be read while it still runs, and opens in optuna-dashboard. Every trial has a position, 0 (the default
+parameters) to trials − 1: the number of trials that were created before it. Every trial is claimed by one process.
+Optuna's heartbeat tells which processes are alive. A trial whose process died is failed and queued again with the same
+position and parameters by Optuna's retry callback; one that lost three processes is probably the cause, and fails.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Any, cast
+from datetime import datetime, timedelta
+from typing import Any
 
 import optuna
 import sqlalchemy as sql
-from optuna.exceptions import ExperimentalWarning, StorageInternalError
-from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
+from optuna.exceptions import ExperimentalWarning, StorageInternalError, UpdateFinishedTrialError
+from optuna.storages import (
+    BaseStorage,
+    InMemoryStorage,
+    RDBStorage,
+    RetryHeartbeatStaleTrialCallback,
+    fail_stale_trials,
+)
 from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
-from stereogauge.errors import StoreError, unknown_name
+from stereogauge.errors import StoreError
 from stereogauge.store import open_store
 from stereogauge.store.engine import Database, database_url
-from stereogauge.tuning.definition import BASELINE, HELD_OUT, Definition, definition_of, fold_name
-from stereogauge.tuning.result import Fold, State, Trial, TuningResult
-from stereogauge.tuning.search import SCORES, SECONDS
-from stereogauge.tuning.trials import FAILURE, GRACE, HEARTBEAT, POSITION, counted_trials, retry
+
+SCORES, SECONDS, POSITION, FAILURE = "scores", "seconds", "position", "failure"
+ATTEMPT, OWNER = "attempt", "owner"
+"""What versions before Optuna's heartbeat stored: that a trial is a repetition, and the process that ran it."""
+HEARTBEAT = 3
+"""Seconds between two heartbeats of a running trial."""
+GRACE = 15
+"""Seconds without a heartbeat after which a trial is lost."""
+DISCARDED = -1
+ENDED_BY_OTHERS = (ValueError, UpdateFinishedTrialError)
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", ExperimentalWarning)
+    retry = RetryHeartbeatStaleTrialCallback(max_retry=2)
 
 ATTEMPTS = 5
 WAIT = 60
@@ -41,35 +61,31 @@ def open_storage(location: str | os.PathLike[str] | None) -> BaseStorage:
     with open_store(location):
         pass  # our own tables first, so that the file is a store from its beginning
     url = database_url(location)
-    for attempt in range(ATTEMPTS):
+    attempt = 1
+    while True:
         try:
             return _storage(url)
         except (SQLAlchemyError, StorageInternalError) as problem:
             # Two programs that make the tables at once: the second finds them when it looks again.
-            if attempt + 1 == ATTEMPTS:
+            if attempt == ATTEMPTS:
                 raise store_error(location, problem) from problem
-            time.sleep(0.2 * (attempt + 1))
-    raise StoreError(f"{os.fsdecode(location)}: the tables of tuning studies could not be made.")
+            time.sleep(0.2 * attempt)
+            attempt += 1
 
 
 def _storage(url: sql.URL) -> RDBStorage:
-    text = url.render_as_string(hide_password=False)
-    if url.get_backend_name() != "sqlite":
-        return _watched(text, {"pool_pre_ping": True})
-    storage = _watched(text, {"connect_args": {"timeout": WAIT}})
-    _take_turns(storage.engine)
-    return storage
-
-
-def _watched(url: str, options: dict[str, Any]) -> RDBStorage:
     """A storage whose running trials have heartbeats, and are queued again where these end."""
-    return RDBStorage(
-        url,
-        options,
+    is_file = url.get_backend_name() == "sqlite"
+    storage = RDBStorage(
+        url.render_as_string(hide_password=False),
+        {"connect_args": {"timeout": WAIT}} if is_file else {"pool_pre_ping": True},
         heartbeat_interval=HEARTBEAT,
         grace_period=GRACE,
         heartbeat_stale_trial_callback=retry,
     )
+    if is_file:
+        _take_turns(storage.engine)
+    return storage
 
 
 def _take_turns(engine: sql.Engine) -> None:
@@ -101,7 +117,8 @@ def store_error(location: str | os.PathLike[str], problem: BaseException) -> Sto
     return StoreError(sentence)
 
 
-def open_studies(location: str | os.PathLike[str]) -> BaseStorage | None:
+@contextmanager
+def read_studies(location: str | os.PathLike[str]) -> Iterator[BaseStorage | None]:
     """Optuna's storage of an existing store, to read from; None where it holds no studies yet."""
     database = Database(location, read_only=True, timeout=WAIT)
     try:
@@ -109,7 +126,12 @@ def open_studies(location: str | os.PathLike[str]) -> BaseStorage | None:
             present = sql.inspect(connection).has_table("studies")
     finally:
         database.close()
-    return RDBStorage(database.url.render_as_string(hide_password=False)) if present else None
+    with quiet():
+        storage = RDBStorage(database.url.render_as_string(hide_password=False)) if present else None
+        try:
+            yield storage
+        finally:
+            close_storage(storage)
 
 
 def close_storage(storage: BaseStorage | None) -> None:
@@ -121,145 +143,121 @@ def close_storage(storage: BaseStorage | None) -> None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Optuna without its own log lines, and without warnings that heartbeats and pruners may change."""
+    """Optuna without its own log lines, and without warnings that heartbeats and pruners are experimental."""
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ExperimentalWarning)
-            warnings.filterwarnings("ignore", "Heartbeat of storage")  # `trials.Heartbeat` records them
+            warnings.filterwarnings("ignore", "Heartbeat of storage")  # `Heartbeat` records them
             yield
     finally:
         optuna.logging.set_verbosity(before)
 
 
-FEWEST_FOR_IMPORTANCE = 8
-PROCESS_DIED = "the process that ran it died, three times"
-LISTED = ("name", "matcher", "dataset", "judge", "states", "baseline", "best", "matcher_text")
+def position_of(trials: Sequence[FrozenTrial], trial: FrozenTrial) -> int:
+    """A trial's position: the stored one, or else how many trials were created before it.
 
-
-def studies(store: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """Every tuning of a store in short: name, matcher, dataset, objectives, judge, scenes, folds, counted states."""
-    with _reading(store) as storage:
-        results = [] if storage is None else [read_result(storage, name) for name in _tunings(storage)]
-    return [_entry(result.to_dict()) for result in results]
-
-
-def _entry(plain: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        **{key: plain[key] for key in LISTED},
-        "objectives": [objective["name"] for objective in plain["objectives"]],
-        "scenes": len(plain["scenes"]),
-        "folds": len(plain["folds"]),
-    }
-
-
-def study_summary(store: str | os.PathLike[str], name: str) -> dict[str, Any]:
-    """One tuning in full: `TuningResult.to_dict`."""
-    return load_result(store, name).to_dict()
-
-
-def load_result(store: str | os.PathLike[str], name: str) -> TuningResult:
-    """The tuning called `name` in a store, finished or not."""
-    with _reading(store) as storage:
-        if storage is None:
-            raise unknown_name("tuning study", name, ())
-        return read_result(storage, name)
-
-
-@contextmanager
-def _reading(store: str | os.PathLike[str]) -> Iterator[BaseStorage | None]:
-    """The studies of a store, to look at; None when it holds none."""
-    with quiet():
-        storage = open_studies(store)
-        try:
-            yield storage
-        finally:
-            close_storage(storage)
-
-
-def _tunings(storage: BaseStorage) -> dict[str, Definition]:
-    """Definitions of the tunings in a storage by name, without the studies of their folds."""
-    found = {}
-    for name in optuna.get_all_study_names(storage):
-        definition = definition_of(optuna.load_study(study_name=name, storage=storage))
-        if definition is not None and not definition.held_out:
-            found[name] = definition
-    return found
-
-
-def read_result(storage: BaseStorage, name: str) -> TuningResult:
-    """The tuning called `name`."""
-    known = _tunings(storage)
-    if name not in known:
-        raise unknown_name("tuning study", name, known)
-    definition = known[name]
-    study = optuna.load_study(study_name=name, storage=storage)
-    result = TuningResult(
-        name=name,
-        definition=definition,
-        trials=trials_of(study),
-        folds=(),
-        baseline_scores=study.user_attrs.get(BASELINE, {}),
-        importance=_importances(study, definition),
-    )
-    present = set(optuna.get_all_study_names(storage))
-    names = [fold_name(name, fold) for fold in range(1, len(definition.folds) + 1)]
-    return replace(result, folds=tuple(_fold(storage, fold, result) for fold in names if fold in present))
-
-
-def _fold(storage: BaseStorage, name: str, result: TuningResult) -> Fold:
-    study = optuna.load_study(study_name=name, storage=storage)
-    definition = definition_of(study)
-    trials = trials_of(study)
-    return Fold(
-        held_out=() if definition is None else definition.held_out,
-        trials=trials,
-        best=result.best_of(trials) if result.baseline_scores else None,
-        scores=study.user_attrs.get(HELD_OUT, {}).get("scores", {}),
-    )
-
-
-def trials_of(study: optuna.Study) -> tuple[Trial, ...]:
-    """The trials of a study by position, without those that wait to be repeated."""
-    return tuple(_trial(trial) for trial in counted_trials(study.get_trials(deepcopy=False)))
-
-
-def _trial(frozen: FrozenTrial) -> Trial:
-    attributes = frozen.user_attrs
-    failed = frozen.state == TrialState.FAIL
-    return Trial(
-        number=frozen.number,
-        position=int(attributes[POSITION]),
-        state=cast("State", "failed" if failed else frozen.state.name.lower()),
-        parameters=dict(frozen.params),
-        values=tuple(float(value) for value in frozen.values) if frozen.state == TrialState.COMPLETE else None,
-        seconds=float(attributes.get(SECONDS, 0.0)),
-        failure=str(attributes.get(FAILURE, PROCESS_DIED)) if failed else "",
-        scores=attributes.get(SCORES, {}),
-    )
-
-
-def _importances(study: optuna.Study, definition: Definition) -> dict[str, Mapping[str, float]]:
-    """For each objective the share of every parameter in what made trials good (PED-ANOVA); empty below 8 trials.
-
-    S. Watanabe, A. Bansal and F. Hutter, PED-ANOVA: efficiently quantifying hyperparameter importance in arbitrary
-    subspaces, IJCAI 2023, as Optuna computes it.
+    Optuna numbers trials one at a time, so that two processes at the same moment get different positions.
     """
-    complete = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-    if len(complete) < FEWEST_FOR_IMPORTANCE:
-        return {}
-    found: dict[str, Mapping[str, float]] = {}
-    for index, objective in enumerate(definition.objectives):
-        if len({trial.values[index] for trial in complete}) < 2:
-            continue
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            cost = _cost(index, objective.direction)
-            found[objective.name] = optuna.importance.get_param_importances(study, target=cost)
-    return found
+    if POSITION in trial.user_attrs:
+        return int(trial.user_attrs[POSITION])
+    first = RetryHeartbeatStaleTrialCallback.retried_trial_number(trial)
+    number = trial.number if first is None else first
+    return sum(_is_new(other) and other.number < number for other in trials)
 
 
-def _cost(index: int, direction: str) -> Callable[[FrozenTrial], float]:
-    sign = -1.0 if direction == "maximize" else 1.0
-    return lambda trial: sign * float(trial.values[index])
+def _is_new(trial: FrozenTrial) -> bool:
+    repeated = RetryHeartbeatStaleTrialCallback.retried_trial_number(trial) is not None or ATTEMPT in trial.user_attrs
+    return not repeated and trial.user_attrs.get(POSITION) != DISCARDED
+
+
+def counted_trials(trials: Sequence[FrozenTrial]) -> list[FrozenTrial]:
+    """One trial per position, in that order: the last attempt."""
+    found = {int(trial.user_attrs.get(POSITION, DISCARDED)): trial for trial in trials}
+    return [found[position] for position in sorted(found) if position != DISCARDED]
+
+
+def claim_trial(
+    study: optuna.Study, heartbeat: Heartbeat, distributions: dict[str, Any], planned: int
+) -> optuna.Trial | None:
+    """The next trial with its parameters, claimed by this process; None when all planned trials are claimed."""
+    trials = study.get_trials(deepcopy=False)
+    waiting = any(trial.state == TrialState.WAITING for trial in trials)
+    if not waiting and sum(map(_is_new, trials)) >= planned:
+        return None
+    trial = study.ask(distributions)
+    known = study.get_trials(deepcopy=False)
+    position = position_of(known, known[trial.number])
+    if position >= planned:
+        # Another process claimed the last position between our look and our claim.
+        trial.set_user_attr(FAILURE, "another process claimed the last trial")
+        trial.set_user_attr(POSITION, DISCARDED)
+        study.tell(trial, state=TrialState.FAIL)
+        return None
+    heartbeat.add(trial.number)
+    trial.set_user_attr(POSITION, position)
+    return trial
+
+
+def release_trial(study: optuna.Study, number: int) -> None:
+    """Fail a running trial and queue it again, unless it ended meanwhile."""
+    try:
+        lost = study.tell(number, state=TrialState.FAIL)
+    except ENDED_BY_OTHERS:
+        return
+    retry(study, lost)
+
+
+def recover_trials(study: optuna.Study) -> None:
+    """Release every running trial whose process has died."""
+    fail_stale_trials(study)
+    oldest = datetime.now() - timedelta(seconds=GRACE)
+    for trial in study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
+        # Optuna takes a trial without any heartbeat for a living one.
+        watched = POSITION in trial.user_attrs and OWNER not in trial.user_attrs
+        if not watched and (trial.datetime_start is None or trial.datetime_start < oldest):
+            release_trial(study, trial.number)
+
+
+class Heartbeat:
+    """A thread that regularly records that the trials of this process still run, where the storage is shared.
+
+    Optuna starts such threads only in `Study.optimize`, which decides itself which trial runs when.
+    """
+
+    def __init__(self, study: optuna.Study, storage: BaseStorage) -> None:
+        self._storage = storage if isinstance(storage, RDBStorage) else None
+        self._study = storage.get_study_id_from_name(study.study_name)
+        self._running: dict[int, int] = {}
+        self._lock = threading.Lock()
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._beat, daemon=True)
+
+    def __enter__(self) -> Heartbeat:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def add(self, number: int) -> None:
+        """Record heartbeats of a trial from now on."""
+        if self._storage is None:
+            return
+        with self._lock:
+            identifier = self._storage.get_trial_id_from_study_id_trial_number(self._study, number)
+            self._storage.record_heartbeat(identifier)
+            self._running[number] = identifier
+
+    def remove(self, number: int) -> None:
+        """Stop the heartbeats of a trial, which is about to end."""
+        with self._lock:
+            self._running.pop(number, None)
+
+    def _beat(self) -> None:
+        while self._storage is not None and not self._end.wait(HEARTBEAT):
+            with self._lock:
+                for identifier in self._running.values():
+                    self._storage.record_heartbeat(identifier)
