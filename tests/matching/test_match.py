@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 import stereogauge as sg
 from stereogauge.errors import FileError, MatcherError, SizeError, UnknownNameError
 from stereogauge.matching.declaration import Matcher, MatcherParameter, matchers
-from stereogauge.matching.images import eight_bit, grey
-from stereogauge.matching.result import MatcherOutput
+from stereogauge.matching.result import MatcherOutput, eight_bit, grey
 from stereogauge.matching.run import parse_matcher
 
 OURS = ("sgm", "opencv-sgbm", "opencv-bm")

@@ -19,8 +19,8 @@ from stereogauge.evaluation.executors import InProcess
 from stereogauge.evaluation.fingerprints import ContentHashes
 from stereogauge.evaluation.matchers import make_maps, map_key, wanted_matcher
 from stereogauge.evaluation.progress import Progress
-from stereogauge.matching.images import grey
 from stereogauge.matching.onnx_matcher import network_description
+from stereogauge.matching.result import grey
 from stereogauge.matching.run import matcher_text, parse_matcher, without_parameters
 
 from .networks import cost_volume, cost_volume_network

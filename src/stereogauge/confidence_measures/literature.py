@@ -17,7 +17,7 @@ from stereogauge.confidence_measures.evidence import Evidence
 from stereogauge.errors import NotApplicable
 from stereogauge.kernels.confidence import count_minima, doubled_matches, least_difference, window_agreement
 from stereogauge.kernels.cost_summary import NONE
-from stereogauge.matching.images import eight_bit
+from stereogauge.matching.result import eight_bit
 from stereogauge.matching.sgm import census
 
 SOURCE = "Hu, Mordohai 2012"

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from stereogauge.errors import FileError, MatcherError, MissingDependency
 from stereogauge.loading import Declaration, load, number, whole
 from stereogauge.matching.declaration import Matcher, untuned
-from stereogauge.matching.images import eight_bit, grey
-from stereogauge.matching.result import MatcherOutput
+from stereogauge.matching.result import MatcherOutput, eight_bit, grey
 
 T = TypeVar("T")
 Anchor = Literal["top-left", "bottom-left", "centre"]

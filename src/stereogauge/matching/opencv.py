@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError
 from stereogauge.matching.declaration import Matcher, MatcherParameter, untuned
-from stereogauge.matching.images import eight_bit
-from stereogauge.matching.result import MatcherOutput
+from stereogauge.matching.result import MatcherOutput, eight_bit
 from stereogauge.model import DisparityMap
 
 FIXED_POINT = 16

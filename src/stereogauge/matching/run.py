@@ -20,13 +20,11 @@ from stereogauge.errors import FileError, MatcherError, SizeError, unknown_name
 from stereogauge.io.files import load_image
 from stereogauge.loading import read_toml
 from stereogauge.matching.declaration import Matcher, Value, matchers
-from stereogauge.matching.external import command_matcher
-from stereogauge.matching.images import grey
+from stereogauge.matching.external import command_matcher, python_matcher
 from stereogauge.matching.onnx_matcher import onnx_matcher
 from stereogauge.matching.postprocess import POST_PARAMETERS, PostProcessing
-from stereogauge.matching.python_worker import python_matcher
 from stereogauge.matching.python_worker_main import as_maps
-from stereogauge.matching.result import MatcherEvidence, MatcherOutput, MatchResult, output_of_maps
+from stereogauge.matching.result import MatcherEvidence, MatcherOutput, MatchResult, grey, output_of_maps
 from stereogauge.model import ImageSource, as_disparity
 
 TARGETED: Mapping[str, Callable[[str], Matcher]] = MappingProxyType({"onnx": onnx_matcher, "py": python_matcher})

@@ -30,8 +30,7 @@ from stereogauge.kernels.library import aligned
 from stereogauge.kernels.sgm import Pair, View
 from stereogauge.kernels.threads import in_threads
 from stereogauge.matching.declaration import Matcher, MatcherParameter, untuned
-from stereogauge.matching.images import eight_bit
-from stereogauge.matching.result import MatcherOutput
+from stereogauge.matching.result import MatcherOutput, eight_bit
 
 WINDOWS = {"5x5": (5, 5), "7x7": (7, 7), "9x7": (9, 7)}
 

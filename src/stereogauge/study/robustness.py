@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from stereogauge.errors import FileError, SizeError, StereogaugeError
 from stereogauge.io.content import display_name
 from stereogauge.io.files import load_disparity
-from stereogauge.matching.images import eight_bit, grey
+from stereogauge.matching.result import eight_bit, grey
 from stereogauge.metrics.picture import Picture
 from stereogauge.model import DisparityMap, Mask, ResultSet
 
