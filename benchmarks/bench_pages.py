@@ -24,7 +24,7 @@ from benchmarks.bench_web import served
 from benchmarks.report import Report
 from benchmarks.simulate_scale import MadeUpHashes
 from stereogauge.datasets import load_dataset
-from stereogauge.evaluation.plan import make_plan
+from stereogauge.evaluation.run import make_plan
 from stereogauge.evaluation.worker import CellGroup
 from stereogauge.io import write_disparity
 from stereogauge.metrics.registry import parse_column

@@ -25,9 +25,8 @@ from benchmarks.threads import on_threads
 from benchmarks.timing import interleave
 from stereogauge.confidence_measures.evidence import summarise
 from stereogauge.evaluation.evaluate import evaluate
-from stereogauge.evaluation.plan import make_plan
 from stereogauge.evaluation.processes import LocalProcesses
-from stereogauge.evaluation.run import run_plan
+from stereogauge.evaluation.run import make_plan, run_plan
 from stereogauge.io import write_disparity
 from stereogauge.kernels.cost_summary import Scales
 from stereogauge.masks.labels import pack_regions

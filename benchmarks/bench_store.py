@@ -26,9 +26,8 @@ from benchmarks.store_cells import columns, made_cells, store_everything
 from benchmarks.timing import Times, interleave
 from stereogauge.datasets import load_dataset
 from stereogauge.datasets.results.find import find_results
-from stereogauge.evaluation.plan import make_plan
 from stereogauge.evaluation.processes import LocalProcesses
-from stereogauge.evaluation.run import run_plan
+from stereogauge.evaluation.run import make_plan, run_plan
 from stereogauge.io import write_disparity
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import load_protocol

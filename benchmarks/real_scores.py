@@ -55,8 +55,7 @@ def profile_metrics() -> list[str]:
 
 def real_store(store: Path, *, invalid: str = "count", say: Any = print) -> Path:
     """A store with the scores of every setting on every scene, by the metrics of all profiles; computed once."""
-    from stereogauge.evaluation.plan import make_plan
-    from stereogauge.evaluation.run import run_plan
+    from stereogauge.evaluation.run import make_plan, run_plan
     from stereogauge.model import ResultSet
 
     metrics = profile_metrics()

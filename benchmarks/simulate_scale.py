@@ -18,7 +18,7 @@ import numpy as np
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.fingerprints import ContentHashes
-from stereogauge.evaluation.plan import make_plan
+from stereogauge.evaluation.run import make_plan
 from stereogauge.evaluation.worker import CellGroup
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import load_protocol

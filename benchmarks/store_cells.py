@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stereogauge.evaluation.plan import Plan
+from stereogauge.evaluation.run import Plan
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import load_protocol
 from stereogauge.scores.column import VersionedColumn

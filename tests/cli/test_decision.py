@@ -13,8 +13,7 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.cli import main
-from stereogauge.evaluation.plan import make_plan
-from stereogauge.evaluation.run import run_plan
+from stereogauge.evaluation.run import make_plan, run_plan
 from stereogauge.model import Dataset, ResultSet
 from stereogauge.scores.cube import ScoreCube
 

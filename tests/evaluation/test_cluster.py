@@ -16,9 +16,8 @@ from tests.cells import same_scores
 from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.executors import Cluster
-from stereogauge.evaluation.plan import make_plan
 from stereogauge.evaluation.progress import Progress
-from stereogauge.evaluation.run import run_plan
+from stereogauge.evaluation.run import make_plan, run_plan
 from stereogauge.protocol import Protocol
 from stereogauge.store import open_store
 

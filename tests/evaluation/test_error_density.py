@@ -12,8 +12,7 @@ import pytest
 import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.errors import StereogaugeError
-from stereogauge.evaluation.plan import make_plan
-from stereogauge.evaluation.run import run_plan
+from stereogauge.evaluation.run import make_plan, run_plan
 from stereogauge.figures.confidence import error_density_data
 from stereogauge.store import open_store
 from stereogauge.tables.score_table import density_table

@@ -20,9 +20,8 @@ from tests.cells import same_scores
 
 from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import StoreError
-from stereogauge.evaluation.plan import Plan, make_plan
 from stereogauge.evaluation.processes import LocalProcesses
-from stereogauge.evaluation.run import Summary, run_plan
+from stereogauge.evaluation.run import Plan, Summary, make_plan, run_plan
 from stereogauge.protocol import Protocol
 from stereogauge.scores.score import CellScores
 from stereogauge.store import Store, open_store

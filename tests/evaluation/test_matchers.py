@@ -17,9 +17,8 @@ from stereogauge.evaluation.executors import InProcess
 from stereogauge.evaluation.fingerprints import ContentHashes
 from stereogauge.evaluation.matchers import make_maps, wanted_matcher
 from stereogauge.evaluation.memory import PeakMemory
-from stereogauge.evaluation.plan import make_plan
 from stereogauge.evaluation.progress import Progress
-from stereogauge.evaluation.run import run_plan
+from stereogauge.evaluation.run import make_plan, run_plan
 from stereogauge.io import read_disparity
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol

@@ -26,10 +26,8 @@ from stereogauge.errors import FileError, StoreError, Unreachable
 from stereogauge.evaluation import matchers
 from stereogauge.evaluation.executors import InProcess
 from stereogauge.evaluation.fingerprints import ContentHashes
-from stereogauge.evaluation.plan import Plan, make_plan
 from stereogauge.evaluation.progress import Progress
-from stereogauge.evaluation.run import check_origins, run_plan
-from stereogauge.io import remote
+from stereogauge.evaluation.run import Plan, check_origins, make_plan, run_plan
 from stereogauge.io.remote import file_cache, place
 from stereogauge.protocol import Protocol
 from stereogauge.scores.score import CellScores

@@ -12,8 +12,7 @@ from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation import fingerprints
 from stereogauge.evaluation.fingerprints import ContentHashes
-from stereogauge.evaluation.plan import LARGEST_GROUP, Plan, make_plan
-from stereogauge.evaluation.run import run_plan
+from stereogauge.evaluation.run import LARGEST_GROUP, Plan, make_plan, run_plan
 from stereogauge.io import write_disparity
 from stereogauge.metrics import registry
 from stereogauge.model import Dataset, ResultSet, Scene

@@ -14,10 +14,9 @@ from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import StoreError
 from stereogauge.evaluation.executors import InProcess
 from stereogauge.evaluation.memory import BYTES_PER_PIXEL, BYTES_PER_WORKER, fitting_workers, free_memory, largest_scene
-from stereogauge.evaluation.plan import make_plan
 from stereogauge.evaluation.processes import LocalProcesses, WorkerDied
 from stereogauge.evaluation.progress import Lines, Reading
-from stereogauge.evaluation.run import run_plan
+from stereogauge.evaluation.run import make_plan, run_plan
 from stereogauge.io import write_disparity
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import Protocol

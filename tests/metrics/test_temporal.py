@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.evaluation.plan import make_plan
-from stereogauge.evaluation.run import run_plan
+from stereogauge.evaluation.run import make_plan, run_plan
 from stereogauge.io import write_disparity
 from stereogauge.store import open_store
 

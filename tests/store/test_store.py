@@ -16,9 +16,9 @@ from stereogauge.io.files import DisparityFile, MaskFile
 from stereogauge.model import Calibration, Dataset, ResultSet, Scene
 from stereogauge.scores.column import VersionedColumn
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.score import CellScores
+from stereogauge.scores.score import CellScores, Failure
 from stereogauge.store import Store, open_store, schema
-from stereogauge.store.write import Failure, MapRecord
+from stereogauge.store.write import MapRecord
 
 BAD_ALL = VersionedColumn("bad@1", 1, "all", 1)
 MAE_ALL = VersionedColumn("mae", 1, "all", 1)

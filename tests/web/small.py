@@ -15,8 +15,7 @@ from fastapi import FastAPI
 
 import stereogauge as sg
 from stereogauge.datasets import load_dataset
-from stereogauge.evaluation.plan import make_plan
-from stereogauge.evaluation.run import run_plan
+from stereogauge.evaluation.run import make_plan, run_plan
 from stereogauge.io import write_disparity
 from stereogauge.model import Dataset, ResultSet
 from stereogauge.store import open_store

@@ -16,8 +16,7 @@ from stereogauge.confidence_measures.evaluation import combination_bound
 from stereogauge.confidence_measures.paper import PAPER
 from stereogauge.confidence_measures.sparsification import is_bad, sparsify, sparsify_by
 from stereogauge.datasets.declaration import dataset_threshold
-from stereogauge.evaluation.plan import make_plan
-from stereogauge.evaluation.run import run_plan
+from stereogauge.evaluation.run import make_plan, run_plan
 from stereogauge.io import write_disparity
 from stereogauge.model import ResultSet
 from stereogauge.store import Store, open_store

@@ -14,8 +14,7 @@ from tests.web.small import PROTOCOL, SCENES, estimates, serving, truth, write_d
 from tests.web.visitor import BROWSER, Visitor
 
 import stereogauge as sg
-from stereogauge.evaluation.plan import make_plan
-from stereogauge.evaluation.run import run_plan
+from stereogauge.evaluation.run import make_plan, run_plan
 from stereogauge.io import write_disparity
 from stereogauge.metrics.declaration import COUNTS
 from stereogauge.metrics.registry import metrics

@@ -15,8 +15,7 @@ from tests.web.submitters import RULES, SameProcess
 from tests.web.test_submissions import benchmark_at
 
 import stereogauge as sg
-from stereogauge.evaluation.plan import make_plan
-from stereogauge.evaluation.run import run_plan
+from stereogauge.evaluation.run import make_plan, run_plan
 from stereogauge.io import read_disparity, write_disparity
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.store import Store, open_store

@@ -17,8 +17,7 @@ from tests.web.small import PROTOCOL, SHAPE, make_store, serving, truth
 from tests.web.visitor import BROWSER, Visitor
 
 from stereogauge.datasets import load_dataset
-from stereogauge.evaluation.plan import make_plan
-from stereogauge.evaluation.run import run_plan
+from stereogauge.evaluation.run import make_plan, run_plan
 from stereogauge.io import write_disparity
 from stereogauge.model import ResultSet
 from stereogauge.store import open_store

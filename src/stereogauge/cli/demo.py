@@ -34,8 +34,7 @@ def command(
     and ends with the answer: which of the matchers to take for driver assistance.
     """
     from stereogauge.datasets import load_dataset
-    from stereogauge.evaluation.plan import make_plan
-    from stereogauge.evaluation.run import run_plan
+    from stereogauge.evaluation.run import make_plan, run_plan
     from stereogauge.figures.picture_files import write_pictures
     from stereogauge.ranking.profile import load_profile
 

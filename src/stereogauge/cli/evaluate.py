@@ -37,8 +37,7 @@ from stereogauge.text import shortened
 
 if TYPE_CHECKING:
     from stereogauge.evaluation.matchers import MatchedResults
-    from stereogauge.evaluation.plan import Plan
-    from stereogauge.evaluation.run import Summary
+    from stereogauge.evaluation.run import Plan, Summary
     from stereogauge.model import Dataset, ResultSet
     from stereogauge.store import Store
 
@@ -196,9 +195,9 @@ def _plan(
 ) -> Plan:
     """What is to be computed; maps that a matcher could not make are failures."""
     from stereogauge.evaluation.fingerprints import ContentHashes
-    from stereogauge.evaluation.plan import make_plan
     from stereogauge.evaluation.progress import Reading
-    from stereogauge.store.write import Failure
+    from stereogauge.evaluation.run import make_plan
+    from stereogauge.scores.score import Failure
 
     reading = Reading(progress("files", "read"))
     results, facts = ([*found, *made.results], made.facts) if made else (found, {})

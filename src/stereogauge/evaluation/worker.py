@@ -20,7 +20,7 @@ from stereogauge.model import DisparityMap, Scene
 from stereogauge.protocol import Protocol
 from stereogauge.registry import plugin_place
 from stereogauge.scores.column import VersionedColumn
-from stereogauge.scores.score import CellScores
+from stereogauge.scores.score import CellScores, Failure
 
 
 @dataclass(frozen=True)
@@ -51,22 +51,17 @@ class CellGroup:
         """Each cell on its own."""
         return [replace(self, cells=(cell,)) for cell in self.cells]
 
-
-@dataclass(frozen=True)
-class Trouble:
-    """Why a cell could not be computed, by its index in the group."""
-
-    index: int
-    reason: str
-    detail: str = ""
+    def failure(self, cell: PlannedCell, reason: str, detail: str = "") -> Failure:
+        """The record of a cell that could not be computed."""
+        return Failure(self.scene.dataset, self.scene.id, cell.algorithm, self.protocol.scoring_hash, reason, detail)
 
 
 @dataclass(frozen=True)
 class GroupResult:
-    """The cells that were computed, by index in the group, the others with their reasons, and doubts about inputs."""
+    """The cells that were computed, the failures of the others, and doubts about inputs."""
 
-    cells: tuple[tuple[int, CellScores], ...]
-    troubles: tuple[Trouble, ...]
+    cells: tuple[CellScores, ...]
+    failures: tuple[Failure, ...]
     seconds: float
     doubts: tuple[Doubt, ...] = ()
 
@@ -78,28 +73,28 @@ def evaluate_group(group: CellGroup) -> GroupResult:
     """
     started = time.perf_counter()
     scene_regions = SceneRegions(group.scene, group.protocol)
-    cells: list[tuple[int, CellScores]] = []
-    troubles: list[Trouble] = []
+    cells: list[CellScores] = []
+    failures: list[Failure] = []
     doubts = scene_doubts(group.scene)
-    for index, cell in enumerate(group.cells):
+    for cell in group.cells:
         try:
             estimate = load_disparity(cell.estimate)
             if group.resize:
                 estimate = resized(estimate, group.scene.shape)
-            cells.append((index, compute(cell, estimate, scene_regions, group.resize)))
+            cells.append(compute(cell, estimate, scene_regions, group.resize))
             doubts += map_doubts(cell.algorithm, estimate, group.scene, cell.estimate)
         except Unreachable:
             raise
         except StereogaugeError as problem:
-            troubles.append(Trouble(index, str(problem)))
+            failures.append(group.failure(cell, str(problem)))
         except MemoryError:
-            troubles.append(Trouble(index, "there was not enough memory; use fewer workers (--jobs)"))
+            failures.append(group.failure(cell, "there was not enough memory; use fewer workers (--jobs)"))
         except Exception as problem:  # a defect of one metric must not cost the cells of the others
             place = plugin_place(problem)
             reason = f"{place}: " if place else ""
-            troubles.append(Trouble(index, f"{reason}{type(problem).__name__}: {problem}", traceback.format_exc()))
+            failures.append(group.failure(cell, f"{reason}{type(problem).__name__}: {problem}", traceback.format_exc()))
     group.scene.release()
-    return GroupResult(tuple(cells), tuple(troubles), time.perf_counter() - started, tuple(doubts))
+    return GroupResult(tuple(cells), tuple(failures), time.perf_counter() - started, tuple(doubts))
 
 
 def compute(cell: PlannedCell, estimate: DisparityMap, scene_regions: SceneRegions, resize: bool) -> CellScores:

@@ -226,3 +226,16 @@ def joined(cells: Sequence[CellScores]) -> CellScores:
         sum(cell.seconds for cell in cells),
         last.host,
     )
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A cell that could not be computed, and why. `detail` is what a program printed, or a traceback."""
+
+    dataset: str
+    scene: str
+    algorithm: str
+    protocol: str
+    reason: str
+    detail: str = ""
+    at: float = 0.0

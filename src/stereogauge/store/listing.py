@@ -13,13 +13,14 @@ from sqlalchemy.engine import Connection
 from stereogauge.datasets.places import place_of
 from stereogauge.errors import unknown_name
 from stereogauge.model import Scene
+from stereogauge.scores.score import Failure
 from stereogauge.store import schema
 from stereogauge.store.engine import Database
 from stereogauge.store.read import scene_facts
 from stereogauge.store.rows import known_column_sets
 from stereogauge.store.selection import tag_book
 from stereogauge.store.sources import scene_of_text, source_of_text, tags_of_text
-from stereogauge.store.write import Failure, MapRecord
+from stereogauge.store.write import MapRecord
 from stereogauge.tags import TagBook, Tags
 
 

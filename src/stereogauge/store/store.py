@@ -20,7 +20,7 @@ from stereogauge.model import Dataset, ResultSet
 from stereogauge.protocol import Protocol, load_protocol, parse_protocol, preset_names
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.score import CellScores, Score, cells_of_scores
+from stereogauge.scores.score import CellScores, Failure, Score, cells_of_scores
 from stereogauge.scores.table import ScoreTable
 from stereogauge.store import exchange, schema, write
 from stereogauge.store.engine import Database
@@ -31,7 +31,7 @@ from stereogauge.store.read import StoredCells, read_cells, read_cube, scene_fac
 from stereogauge.store.rows import chunks, count_rows, mapping, read_damage, upsert
 from stereogauge.store.selection import Requested, best_fitting, scoring_of, select_rows, tag_book, warn_undeclared
 from stereogauge.store.sources import tags_text
-from stereogauge.store.write import Failure, MapRecord
+from stereogauge.store.write import MapRecord
 from stereogauge.tags import as_tags
 
 PathLike = str | os.PathLike[str]

@@ -20,7 +20,7 @@ from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import Protocol
 from stereogauge.scores.column import VersionedColumn
 from stereogauge.scores.facts import SceneFacts
-from stereogauge.scores.score import CellScores
+from stereogauge.scores.score import CellScores, Failure
 from stereogauge.store import schema
 from stereogauge.store.rows import (
     algorithm_ids,
@@ -87,19 +87,6 @@ class MapRecord:
     right_source: str = ""
     extras: dict[str, float | str] = field(default_factory=dict)
     confidence: str = ""
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A cell that could not be computed, and why. `detail` is what a program printed, or a traceback."""
-
-    dataset: str
-    scene: str
-    algorithm: str
-    protocol: str
-    reason: str
-    detail: str = ""
-    at: float = 0.0
 
 
 def write_protocol(connection: Connection, protocol: Protocol) -> int:
