@@ -13,7 +13,7 @@ from contextvars import ContextVar
 
 
 class UsedUpError(Exception):
-    """A computation was stopped: it took longer than it may, or nobody waits for it any more.
+    """A computation was stopped: it took longer than it may, or its result is not needed any more.
 
     It is no `StereogaugeError`, which code may handle as a reason to leave something out.
     """

@@ -50,7 +50,7 @@ COMMANDS = {
     "store": "Show what a store holds; export, import, merge, delete.",
     "validate": "Check a map, results folder or zip before evaluating it.",
     "identify": "Say which evaluator published numbers come from.",
-    "pack": "Write the archive that a public benchmark wants to be sent.",
+    "pack": "Write an archive for submission to a public benchmark.",
     "convert": "Convert disparity maps between encodings.",
     "reproduce": "Reproduce the tables and figures of the papers, and compare.",
     "schema": "Print the JSON Schema of what a command prints.",

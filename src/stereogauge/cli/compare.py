@@ -44,7 +44,7 @@ def command(
         list[str] | None,
         Of(
             help="A region from an image, NAME=FILE, white = belongs; nonocc=… replaces the occlusion rule. "
-            "Measured beside the protocol's regions unless --regions says which."
+            "Measured in addition to the protocol's regions unless --regions says which."
         ),
     ] = None,
     labels: Annotated[

@@ -71,7 +71,7 @@ def command(
 
     Removes the least confident pixels first and counts the bad ones that stay. Prints, per scene and pooled, the
     number left at the share of good pixels, the mean rate between 70 % and 95 % density, and areas; --out writes
-    curves and pictures. A scene that cannot be judged is left out with the reason, and the exit code is 1; Ctrl-C ends
+    curves and pictures. A scene that cannot be judged is skipped with the reason, and the exit code is 1; Ctrl-C ends
     the matching, and what is finished is printed.
     """
     if list_measures:

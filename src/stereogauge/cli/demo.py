@@ -27,7 +27,7 @@ PROFILE = "driver-assistance"
 def command(
     out: Annotated[Path, "Folder for maps, pictures and the store."] = Path("demo-output"),
 ) -> None:
-    """Real matchers on the built-in Motorcycle pair, evaluated.
+    """Evaluate real matchers on the built-in Motorcycle pair.
 
     Runs a census SGM and OpenCV's SGBM and BM on the real pair that scikit-image ships, adds three damaged copies of
     the ground truth, evaluates all of them, prints the scores, leaves maps, pictures, a store and a report in a folder,

@@ -37,7 +37,7 @@ def command(
     out: Annotated[Path | None, "File for the map of the last step."] = None,
     form: options.OutputFormat = options.Format.table,
 ) -> None:
-    """Keep the surest disparities, fill the rest by a rule, and evaluate again.
+    """Keep the most confident disparities, fill the rest by a rule, and evaluate again.
 
     With --gt one table shows density and bad pixels as given, after each cut, and after filling; --out writes the map.
     """

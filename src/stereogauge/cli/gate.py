@@ -56,7 +56,7 @@ def command(
         Literal["table", "json", "csv", "latex", "github"], "How to print; github: annotations and a step summary."
     ] = "table",
 ) -> None:
-    """Compare the scores of a store with a baseline, and exit with code 1 when a limit is not kept.
+    """Compare the scores of a store with a baseline, and exit with code 1 when a limit is exceeded.
 
     Both stores must hold scores under the same protocol. Algorithms and scenes that only the baseline has, maps that
     could not be read and scenes with other ground truth fail, too.

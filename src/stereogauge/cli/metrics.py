@@ -16,12 +16,10 @@ USUAL = ("bad", "rms", "mae", "d1", "quantile", "density", "invalid")
 
 
 def command(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="One metric, to see everything that is declared of it.")
-    ] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A metric, to show its whole declaration.")] = None,
     form: options.OutputFormat = options.Format.table,
 ) -> None:
-    """The catalogue of metrics, or one metric in full."""
+    """List the metrics, or show one in full."""
     from stereogauge.metrics.registry import canonical, metrics
 
     known = metrics()

@@ -38,7 +38,7 @@ def command(
     ] = None,
     form: ListingFormat = "table",
 ) -> None:
-    """Write what a benchmark wants to be sent: names, encodings, views, run times and the layout of the archive.
+    """Write an archive for submission to a public benchmark, with its names, encodings, views and run times.
 
     Everything is checked first, and nothing is written where something is missing or wrong. Exit code 0: written; 1:
     something was found; 2: the input itself is wrong.

@@ -21,7 +21,7 @@ def command(
     override: Annotated[list[str] | None, "Change one choice, e.g. invalid=exclude; changes the hash."] = None,
     form: ListingFormat = "table",
 ) -> None:
-    """The shipped protocols, or one in full as TOML."""
+    """List the shipped protocols, or show one in full as TOML."""
     if name is not None:
         protocol = options.chosen_protocol(name, override)
         if form == "json":

@@ -32,7 +32,7 @@ def command(
     normalisation: Annotated[str | None, "Weighted model: heuristic, max, z-score or rank."] = None,
     missing_pixels: Annotated[
         Literal["charged", "left-out"],
-        "Pixels that a score leaves out: charged, so that nobody gains by it, or left out.",
+        "Pixels that a score leaves out: charged, so that no algorithm gains by it, or left out.",
     ] = "charged",
     bootstrap: Annotated[int, "Draws of scenes for intervals of ranks; 0 for none."] = 0,
     seed: Annotated[int, "Seed of the draws."] = 0,

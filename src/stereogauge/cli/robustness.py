@@ -54,7 +54,7 @@ def command(
     form: options.OutputFormat = options.Format.table,
     out: Annotated[Path | None, "Folder for table, figure and pictures."] = None,
 ) -> None:
-    """How much maps change when only lighting or time changes.
+    """Measure how much maps change when only lighting or time changes.
 
     Two maps of the same scene should be equal; no ground truth is needed. Prints, for every algorithm and pair of
     scenes, the share of pixels that changed, the mean and median change, and the shares of estimates lost and gained.
@@ -93,7 +93,7 @@ def command(
 
 
 def _motion(flow: str | None, scenes: Dataset) -> dict[str, Any]:
-    """How maps are compared along the motion of the scene; nothing where it stands still."""
+    """How maps are compared along the motion of the scene; nothing where nothing moves."""
     from stereogauge.study.robustness import estimated_flow, read_flow
 
     if flow is None:

@@ -55,7 +55,7 @@ def command(
         str | None, typer.Option(metavar="NAME", help="Revoke a submitter's tokens, and stop.")
     ] = None,
 ) -> None:
-    """The interactive benchmark site for a store.
+    """Serve the interactive benchmark site for a store.
 
     Opens a site on which visitors choose scenes, regions, metrics, algorithms, model and weights, and see the answer
     change at once, down to the pixels behind a number. Only this machine can reach it unless --host says otherwise.
@@ -115,7 +115,7 @@ def _check_hidden(store: Store, patterns: list[str]) -> None:
 
 
 def _hide_digits(store: Path) -> None:
-    """Let nobody but the owner read a store with all digits of hidden scores."""
+    """Let only the owner read a store with all digits of hidden scores."""
     for path in (store, store.with_name(f"{store.name}-wal"), store.with_name(f"{store.name}-shm")):
         mode = path.stat().st_mode & 0o777 if path.exists() else 0
         if mode & 0o077 and os.name == "posix":

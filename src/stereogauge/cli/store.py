@@ -27,7 +27,7 @@ def info(
     store: StoreArgument,
     form: ListingFormat = "table",
 ) -> None:
-    """What a store holds: datasets, algorithms, protocols, runs, failures."""
+    """Show what a store holds: datasets, algorithms, protocols, runs, failures."""
     with stores.open_store(store, read_only=True) as opened:
         document = _document(opened)
         print_repeated(opened)
@@ -82,7 +82,7 @@ def import_scores(
     store: StoreArgument,
     source: Annotated[Path, typer.Argument(metavar="FILE", help="A .csv or .parquet file of `store export`.")],
 ) -> None:
-    """Take in scores in long form; the same columns of a cell are replaced."""
+    """Import scores in long form; the same columns of a cell are replaced."""
     with stores.open_store(store) as opened:
         read = opened.import_parquet if _is_parquet(source) else opened.import_csv
         say(f"{read(source)} scores → {opened.name}")
@@ -110,9 +110,9 @@ def _is_parquet(path: Path) -> bool:
 @app.command()
 def merge(
     store: StoreArgument,
-    others: Annotated[list[str], typer.Argument(metavar="OTHER", help="Stores to take in; they stay as they are.")],
+    others: Annotated[list[str], typer.Argument(metavar="OTHER", help="Stores to merge; they are not changed.")],
 ) -> None:
-    """Take other stores into this one; where both have a cell from different files, the later one stays."""
+    """Merge other stores into this one; where both have a cell from different files, the later one is kept."""
     with stores.open_store(store) as opened:
         for other in others:
             with stores.open_store(other, read_only=True) as source:

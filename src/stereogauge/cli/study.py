@@ -52,7 +52,7 @@ def command(
     ] = None,
     ndisp: options.SearchRange = None,
 ) -> None:
-    """Response of metrics to controlled damage of a map, or of matchers to damage of their images.
+    """Measure the response of metrics to controlled damage of a map, or of matchers to damage of their images.
 
     Damages a scene's ground truth in named ways, at growing strength, and measures each damaged map: metric × damage ×
     strength. Prints how strongly each metric reacts to each damage at its reference strength; --out writes the

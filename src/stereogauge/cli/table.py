@@ -32,8 +32,9 @@ def command(
 ) -> None:
     """Print the scores of a store: one row per algorithm, one column per metric and region.
 
-    Scenes are aggregated as the protocol says. A scene that an algorithm lacks is a gap, never averaged away.
-    `--need sure` shows scores with their coverage, and compares at equal density: maps are cut by their own confidence.
+    Scenes are aggregated as the protocol says. A scene that an algorithm lacks makes its average a gap; the
+    others are not averaged without it. `--need sure` shows scores with their coverage, and compares at equal density:
+    maps are cut by their own confidence.
     """
     from stereogauge.tables.score_table import coverage_table, density_table, score_table
 

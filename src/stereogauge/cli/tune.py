@@ -54,9 +54,9 @@ def command(
 ) -> None:
     """Search matcher parameters for an application profile.
 
-    The default parameters always run first. One search uses all scenes; the others each hold some out, and say what
-    the tuning gains on scenes that it has not seen. The command may be stopped at any moment; the same command goes
-    on where it was, and several may work on one study at once.
+    The default parameters always run first. One search uses all scenes; the others each hold some out, and measure
+    what the tuning gains on scenes that it has not seen. The command may be stopped at any time; the same command
+    continues where it stopped, and several processes may work on one study at once.
     """
     from stereogauge.tuning import tune, tuning_protocol
 

@@ -19,10 +19,10 @@ def command(
         typer.Argument(metavar="DATASET:ROOT=RESULTS", help="A dataset and the folder with maps of algorithms on it."),
     ] = None,
     store: options.StorePlace = "stereogauge.sqlite",
-    protocol: Annotated[str, typer.Option(help="Whose rules: a preset such as stereo-toolbox or raft-stereo.")] = (
-        "stereo-toolbox"
-    ),
-    by: Annotated[str, typer.Option(help="The pixels that ranks are by: all, nonocc or occluded.")] = "all",
+    protocol: Annotated[
+        str, typer.Option(help="The preset whose rules are used, such as stereo-toolbox or raft-stereo.")
+    ] = ("stereo-toolbox"),
+    by: Annotated[str, typer.Option(help="The region that ranks are computed from: all, nonocc or occluded.")] = "all",
     epe: Annotated[bool, typer.Option("--epe", help="Add mean errors.")] = False,
     form: options.OutputFormat = options.Format.table,
 ) -> None:

@@ -75,7 +75,7 @@ def _map(evidence: Evidence, name: str, literal: bool) -> NDArray[np.floating[An
 
 
 def right_map_hint(result: MatchResult) -> str:
-    """How to come by a right map."""
+    """How to obtain a right map."""
     if "right_view" in result.parameters:
         return f"match with {result.matcher}:right_view=second-run"
     return "take a matcher that makes one"

@@ -234,7 +234,7 @@ def _tar_entries(opened: tarfile.TarFile, archive: Path) -> Iterator[_Entry]:
 
 
 def _check_end(opened: tarfile.TarFile) -> None:
-    """A tar ends with a block of zeros and its compression with a check sum; tarfile takes a cut one as it is."""
+    """A tar ends with a block of zeros and its compression with a check sum; tarfile accepts a truncated one."""
     if opened.fileobj is None:
         raise tarfile.TarError("it is closed")
     opened.fileobj.seek(opened.offset)

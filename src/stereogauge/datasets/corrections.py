@@ -184,7 +184,7 @@ def _offset_words(pair: SampledPair, shift: float, calibration: Calibration) -> 
 
 
 def _without_end(pair: SampledPair) -> SampledPair:
-    """The samples without those at 255, where so many are that 8 bits seem to have cut them off."""
+    """The samples without those at 255, where there are enough of these to suggest that 8 bits cut them off."""
     at_end = pair.estimates == LARGEST_8_BIT
     if not pair.found.size or pair.found.max() > LARGEST_8_BIT or not CUT_SHARE < np.mean(at_end) < 1 - CUT_SHARE:
         return pair

@@ -142,7 +142,7 @@ def search_range(scene: Scene, given: int | None = None, *, by_truth: bool = Fal
     """The number of disparities to search: as given, else as the scene's calibration or its dataset states.
 
     Where neither does, `by_truth` takes the ceiling of the largest true disparity plus one, which favours the matcher:
-    whoever shows such a result says so. Otherwise the scene is refused.
+    a result shown with it says so. Otherwise the scene is refused.
     """
     stated = given if given is not None else stated_range(scene)
     if stated is not None:

@@ -110,7 +110,7 @@ def map_doubts(
 
 
 def without_codes(scene: Scene) -> DisparityMap:
-    """The ground truth of a scene with NaN for values that stand for "unknown"."""
+    """The ground truth of a scene with NaN for values that mean "unknown"."""
     truth, file = scene.gt, as_file(scene.source("gt"))
     known = some_values(truth)
     codes = code_values(known, float if file is None else file.stored) if known.size else []

@@ -298,7 +298,7 @@ def _variant_of_maps(
     known = Dataset(benchmark.id, [Scene(f"{prefix}{scene}") for scene in benchmark.widths])
     maps = _results(results, known, options)[0].maps if benchmark.widths and not options.get("crop") else {}
     for scene, file in maps.items():
-        with contextlib.suppress(StereogaugeError):  # which is told when the map is packed
+        with contextlib.suppress(StereogaugeError):  # which is reported when the map is packed
             if shown := benchmark.variant_of(scene, load_disparity(file)):
                 return shown
     return ""

@@ -1,4 +1,4 @@
-"""`answer`: scores and a purpose in; the algorithm to take out, with how far the evidence supports that."""
+"""`answer`: the algorithm to take for a purpose, from scores, with how far the evidence supports that."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ COMPLETE = 0.995
 LEAST_MEASURED = 0.5
 """A winner needs at least this share of the weight to be measured."""
 LEAST_SCENES = 6
-"""Nobody is named on fewer independent scenes."""
+"""No algorithm is named on fewer independent scenes."""
 
 
 def least_scenes(alpha: float) -> int:

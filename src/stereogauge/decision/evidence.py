@@ -100,7 +100,7 @@ def certain_places(score: WeightedScore, cube: ScoreCube, purpose: Profile, sett
     score_low, score_high = np.quantile(drawn, TAILS, axis=0)
     better = 1 - beats(drawn, first)
     open_ = _open(exceeding, p_values, first, settings.alpha)
-    if score.costs.units < least_scenes(settings.alpha):  # so few rule out nobody
+    if score.costs.units < least_scenes(settings.alpha):  # so few rule out no algorithm
         open_ = np.arange(len(value)) != first
     complete = dict(zip(cube.algorithms, completeness_of(cube).tolist(), strict=True))
     charges = _charges(score, cube, purpose)

@@ -272,7 +272,7 @@ def explain(
     missing: str = "common",
     proportions: Mapping[str, float] | str | None = None,
 ) -> Explanation:
-    """Why algorithm `a` scores better or worse than `b` under a profile or weights of one's own.
+    """Why algorithm `a` scores better or worse than `b` under a profile or given weights.
 
     The difference is divided by metric, by scene, and by region as far as the scores are stored on the parts of the
     partition (`part-occluded`, `part-fine`, …). With `maps` (see `stereogauge.evaluation.stored_maps`) the parts are

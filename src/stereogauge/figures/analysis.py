@@ -107,7 +107,7 @@ def scatter_matrix_data(
 
 
 def _coloured(cube: ScoreCube, first: Scatter, marked: Sequence[str]) -> tuple[str, ...]:
-    """The algorithms whose points are told apart by colour."""
+    """The algorithms whose points have different colours."""
     if marked or len(cube.algorithms) <= MOST_COLOURED:
         return tuple(name for name in cube.algorithms if not marked or name in marked)
     sign = -1.0 if first.x.declared.metric.direction == "higher" else 1.0

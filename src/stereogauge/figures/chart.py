@@ -310,7 +310,7 @@ def panels(views: Sequence[Spec], columns: int) -> Spec:
 
 
 def panel_width(columns: int, most: float = PAGE) -> float:
-    """The width of the axes of each of so many panels in a page, in px; a single panel includes its labels."""
+    """The width of the axes of each of `columns` panels in a page, in px; a single panel includes its labels."""
     return most if columns == 1 else (most - 66 * columns) / columns
 
 

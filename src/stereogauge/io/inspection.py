@@ -156,7 +156,7 @@ def some_values(disparity: DisparityMap) -> DisparityMap:
 
 
 def code_values(values: NDArray[Any], stored: Callable[[float], float] = float) -> list[float]:
-    """The values that stand for "unknown" rather than for a disparity: 0, −1, 999, …; none in an ordinary map.
+    """The values that mean "unknown" rather than a disparity: 0, −1, 999, …; none in an ordinary map.
 
     They are the smallest ones and not positive, or the largest ones and far above the others, and fill many times more
     of the map than their neighbour does. `stored` gives the number in the file of a value: 255 there is a round one.

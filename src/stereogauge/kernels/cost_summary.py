@@ -30,7 +30,7 @@ CHUNK = 8
 
 
 class CostSummary(NamedTuple):
-    """Per pixel (H, W), A the aggregated costs, d₀ the winner; 65535 stands for "there is none".
+    """Per pixel (H, W), A the aggregated costs, d₀ the winner; 65535 means "there is none".
 
     `minimum` A(d₀); `below`, `above` A(d₀ ∓ 1); `second` the smallest A(d) with d ≠ d₀; `second_minimum` the smallest
     A at another local minimum (a plateau is one minimum, the ends of the range may be minima); `total` Σ A(d);
@@ -93,8 +93,8 @@ class Scales(NamedTuple):
 def lookup_tables(temperature: float) -> NDArray[np.float32]:
     """2^(j/32), exp(−j/T), exp(−32·j/T) for j = 0 … 31, and exp(−1024/T).
 
-    The bits of 2^(j/32) are less by j steps of 1/32 of the exponent: whoever adds all steps of an exponent n + j/32 to
-    them, its digit j included, gets 2^(n + j/32).
+    The bits of 2^(j/32) are less by j steps of 1/32 of the exponent: the sum of
+    them and all steps of an exponent n + j/32, its digit j included, is 2^(n + j/32).
     """
     entries = np.arange(ENTRIES, dtype=np.int32)
     roots = np.exp2(entries / ENTRIES).astype(np.float32).view(np.int32) - (entries << (MANTISSA_BITS - DIGIT))

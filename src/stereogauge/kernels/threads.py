@@ -73,11 +73,11 @@ def at_once_with(
 
 
 def in_threads(parts: Sequence[Callable[[], Any]], threads: int, meanwhile: Callable[[], None] = _nothing) -> list[Any]:
-    """The results of all parts, in order, by at most so many threads.
+    """The results of all parts, in order, computed by at most `threads` threads.
 
-    The calling thread works too: were it only waiting, each finished part would wake it on a processor that has work.
-    Before that it does what is to be done `meanwhile`: the others need a moment to begin. They stay for later calls,
-    since starting them takes as long as a small part.
+    The calling thread computes parts too, since a waiting one would be woken by each finished part on a processor that
+    has work. It calls `meanwhile` first, while the others start. Threads are kept for later calls, since starting one
+    takes as long as a small part.
     """
     threads = min(threads, len(parts))
     if threads <= 1:
@@ -147,7 +147,7 @@ class _Others:
         self._avoided: int | None = None
 
     def ask(self, work: Callable[[], None], threads: int) -> _Task:
-        """Ask so many threads to work, as soon as they have nothing else to do."""
+        """Ask this many threads to work, as soon as they are idle."""
         with self._starting:
             while len(self._threads) < threads:
                 name = f"kernels {len(self._threads)}"

@@ -68,7 +68,7 @@ def rank(
         `drop-algorithm`, `drop-column`, or `worst` (the last rank there).
     missing_pixels
         `charged` (the default): pixels that a score leaves out cost as much as any estimate inside the scene's range
-        could, so nobody gains by leaving them out; `left out`: scores as they are.
+        could, so that no algorithm gains by leaving them out; `left out`: scores as they are.
     least_coverage
         Share of its pixels that a score must cover whose missing pixels are not charged, 0.9 by default; below it is a
         gap.

@@ -1,6 +1,6 @@
 """The parts of a reproduction: papers, their items (a table, a figure, a claim), and the rows that an item gives.
 
-An item is a function of the data at hand; it computes and returns, and neither draws nor prints.
+An item is a function of the available data; it computes and returns, and neither draws nor prints.
 """
 
 from __future__ import annotations

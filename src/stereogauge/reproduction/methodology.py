@@ -1,7 +1,7 @@
 """I. Cabezas, M. Trujillo, M. Florian, "An evaluation methodology for stereo correspondence algorithms", 2013.
 
 Ingeniería y Competitividad 15(2). Its test-bed is Middlebury v2, so the masks and the published percentages of one
-entry of that benchmark stand here too.
+entry of that benchmark are listed here too.
 """
 
 from __future__ import annotations

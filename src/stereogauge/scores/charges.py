@@ -1,4 +1,4 @@
-"""What missing pixels cost where orders are made, so that nobody gains by leaving pixels out.
+"""What missing pixels cost where orders are made, so that no algorithm gains by leaving pixels out.
 
 A score that leaves missing estimates out says nothing about them. Before scores are compared, each missing pixel is
 charged the most that any estimate inside the range of the scene's ground truth could have cost there

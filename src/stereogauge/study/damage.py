@@ -351,7 +351,7 @@ def fuzzy_edges(truth: GroundTruth, strength: float, random: np.random.Generator
 
 @_planes("bumps", "bumps on planes", metric="p-bump")
 def bumps(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
-    """Planes carry independent Gaussian noise of that standard deviation."""
+    """Planes have independent Gaussian noise of that standard deviation."""
     return truth.disparity + random.normal(0.0, strength, truth.disparity.shape).astype(np.float32)
 
 
@@ -448,7 +448,7 @@ def thin_fine(truth: GroundTruth, strength: float, random: np.random.Generator) 
 
 fatten = unconfined(fatten_foreground, "fatten", "fattened, everywhere", "All foreground grows, thin structures too.")
 thin = unconfined(thin_foreground, "thin", "thinned, everywhere", "All foreground shrinks, thin structures too.")
-noise = unconfined(bumps, "noise", "noise, everywhere", "All pixels carry independent Gaussian noise.")
+noise = unconfined(bumps, "noise", "noise, everywhere", "All pixels have independent Gaussian noise.")
 offset = unconfined(
     plane_offset, "offset", "shifted, everywhere", "Each plane, and what lies on none, moves nearer or farther."
 )

@@ -111,7 +111,7 @@ def warm(calls: Iterable[Callable[[], object]]) -> threading.Event:
 
     def work() -> None:
         for call in calls:
-            # Whoever asks for it is told the reason; a site without scores, for example, has none of these.
+            # A request for it gets the reason; a site without scores, for example, has none of these.
             with contextlib.suppress(Exception):
                 call()
         done.set()

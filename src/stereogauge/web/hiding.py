@@ -1,6 +1,6 @@
 """Scenes whose ground truth stays on the server, and how much of it scores and pictures may tell.
 
-A score with all its digits answers a question about single pixels of the hidden map: whoever submits two maps that
+A score with all its digits answers a question about single pixels of the hidden map: a submitter of two maps that
 differ in one pixel reads its true disparity from the difference. So the scores of hidden scenes are rounded to what
 their number of pixels supports, scores that cover few pixels are withheld, and the estimates of others are shown
 coarsely. docs/guide/hosting.md states what a number of submissions can learn at most; `most_bits` computes it.

@@ -38,7 +38,7 @@ class Answers:
 
 
 def fresh(answer: Any) -> Response:
-    """An answer that nobody keeps: for one visitor only, or too small to be worth it."""
+    """An answer that is not cached: for one visitor only, or too small."""
     data, _, kind = _encoded(answer)
     return Response(data, media_type=kind, headers={"Cache-Control": PRIVATE})
 

@@ -30,7 +30,7 @@ class QueueState(NamedTuple):
 
 
 class SubmissionService(Protocol):
-    """All that a site knows of the service that takes submissions (`stereogauge.web.submissions`)."""
+    """What a site knows about the service that takes submissions (`stereogauge.web.submissions`)."""
 
     def register(self, app: FastAPI, prefix: str) -> None:
         """Add the service's calls to the API."""

@@ -259,7 +259,7 @@ class StoreSource:
             return stored_results(self._store, cube, find)
 
     def _trusted(self, source: Any) -> Any:
-        """The source; None for a file that somebody uploaded and that was not written anew."""
+        """The source; None for an uploaded file that was not written again."""
         path = getattr(source, "path", source)
         if self.uploads is None or not isinstance(path, str | Path) or is_remote(path):
             return source

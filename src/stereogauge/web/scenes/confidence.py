@@ -199,7 +199,7 @@ def _chart(answer: ConfidenceAnswer, styles: Styles) -> Chart:
         shade, dash = REFERENCES[kind]
         return line(label, values, shade if several else shades[algorithm], dash)
 
-    # One curve has its algorithm's colour; measures of one algorithm are told apart by colours of their own.
+    # One curve has its algorithm's colour; measures of one algorithm have different colours.
     counts = Counter(one.algorithm for one in answer.curves)
     shades = {name: styles[name].colour if name in styles else GREY for name in counts}
     several = algorithm_styles(f"{one.algorithm} {one.measure}" for one in answer.curves if counts[one.algorithm] > 1)

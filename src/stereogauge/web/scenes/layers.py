@@ -158,7 +158,7 @@ class LayerPainter:
         return data, hashlib.sha256(data).hexdigest()[:24], layer.info
 
     def csv(self, query: LayerQuery) -> str:
-        """The numbers behind a layer, one line per row of pixels; nothing stands where there is none."""
+        """The numbers behind a layer, one line per row of pixels; empty where there is none."""
         view = self.scenes.view(query.scene)
         self.scenes.refuse_hidden(view, "the numbers of its maps are")
         values = self.paint(query).values

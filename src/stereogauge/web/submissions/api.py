@@ -201,7 +201,7 @@ async def _changes(request: Request, site: Site, identifier: str, watched: ExitS
             await asyncio.sleep(EVENT_SECONDS)
 
 
-@router.post("/submissions/{identifier}/publish", summary="Show a finished submission to everybody")
+@router.post("/submissions/{identifier}/publish", summary="Publish a finished submission")
 def publish(site: CurrentSite, submissions: CurrentSubmissions, job: OwnedJob) -> Plain:
     """The published submission."""
     submissions.publish(job)

@@ -65,7 +65,7 @@ class Evaluations:
     its own after that process and all that it started have ended. The second one answers with numbers; the server adds
     what they belong to. An error of the host's - a database that does not answer, a full disk - stops nothing for good:
     the submission goes back into the queue and the loop tries again after a pause. A process that dies, or fails in a
-    way that nobody foresaw, may be the upload's doing: after three such losses the submission is held for the host.
+    way that was not foreseen, may be the upload's doing: after three such losses the submission is held for the host.
     """
 
     def __init__(
@@ -296,7 +296,7 @@ def _shape(scene: Scene) -> tuple[int, int]:
 def _write(folder: Path, listing: Listing, task: Task, spool: IO[bytes]) -> list[Finding]:
     """Write the maps as PFM into a new folder; estimates of hidden scenes are clipped to what can be a disparity.
 
-    A value far outside would make the score of one pixel stand out from all others, and tell its true disparity.
+    A value far outside would make the score of one pixel differ from all others, and reveal its true disparity.
     """
     for place in (folder.parent, folder):
         if place.is_symlink():
@@ -356,7 +356,7 @@ def _raise_host_error(trouble: BaseException | None) -> None:
 
 
 def _public_sentence(trouble: Exception) -> str:
-    """Why submissions wait, for everybody to read: the log says more."""
+    """Why submissions wait, as the site shows it; the log says more."""
     if isinstance(trouble, StoreError):
         return "A database does not answer."
     if isinstance(trouble, HostError):

@@ -42,7 +42,7 @@ class Rules:
     """Limits: sizes in bytes, times in seconds unless the name says hours; `hidden` are patterns of hidden scenes.
 
     Within each `stall_seconds` of an upload at least `least_rate` bytes per second must arrive. `quota` is the disk
-    space of all that one submitter has here, `total_quota` that of everybody; nothing is taken while fewer than
+    space of all that one submitter has here, `total_quota` that of all submitters; nothing is taken while fewer than
     `least_free` bytes of the disk are free. Of the uploads that are found invalid, `free_invalid` per period do not
     count as submissions. `watched_at_once` are the streams of progress that one submitter may hold open.
     """
@@ -101,7 +101,7 @@ class Job:
 
 
 def new_identifier() -> str:
-    """An id that nobody guesses, fit for a folder's name."""
+    """An id that cannot be guessed, usable as a folder's name."""
     return secrets.token_hex(12)
 
 
