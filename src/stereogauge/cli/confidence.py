@@ -216,14 +216,14 @@ def _say_bounds(curves: Sequence[SceneCurves]) -> None:
 
 
 def _store(url: str, runs: Sequence[SceneRun], dataset: str, judged: Judged) -> None:
+    from stereogauge.cli.confidence_runs import confidence_scores
     from stereogauge.confidence_measures.run import PAPER_DOMAIN
-    from stereogauge.evaluation.confidence_scores import score_table
 
     measures = list(dict.fromkeys(name for run in runs for name in run.maps))
     written = 0
     with stores.open_store(url) as opened:
         for region in dict.fromkeys(run.region for run in runs):
-            table = score_table(
+            table = confidence_scores(
                 [run for run in runs if run.region == region],
                 dataset=dataset.partition(":")[0] or "pair",
                 names=judged.names(measures),

@@ -1,8 +1,14 @@
-"""What `stereogauge confidence` judges (a matcher's measures, or maps from files) and writes into its folder."""
+"""What `stereogauge confidence` judges (a matcher's measures, or maps from files), stores and writes into its folder.
+
+In a store each measure of a matcher is an algorithm of its own. What a score depends on is in its key: the pixels in
+the region (the paper's domain is a region `haeusler-klette`), the error in the metric, and matcher, search range,
+scales and files in the algorithm's name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,22 +18,30 @@ from numpy.typing import NDArray
 
 from stereogauge.cli import options
 from stereogauge.cli.output import say
-from stereogauge.confidence_measures.declaration import confidence_measure, confidence_measures, measure_label
+from stereogauge.confidence_measures.declaration import (
+    confidence_measure,
+    confidence_measures,
+    measure_label,
+    parse_measure,
+)
 from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.confidence_measures.learned import Trees
 from stereogauge.confidence_measures.paper import PAPER
 from stereogauge.confidence_measures.run import LEARNED, PAPER_DOMAIN, ConfidenceChoices, SceneRun, run_scene
+from stereogauge.confidence_measures.sparsification import sparsify
 from stereogauge.datasets.declaration import stated_range
 from stereogauge.errors import FileError, NotApplicable, SizeError
-from stereogauge.evaluation.confidence_scores import file_names, matcher_names
 from stereogauge.evaluation.matchers import wanted_matcher
 from stereogauge.figures.chart import Chart
 from stereogauge.hashing import values_hash
 from stereogauge.io.files import DisparityFile
 from stereogauge.masks.scene_regions import regions
 from stereogauge.matching.result import MatchResult
-from stereogauge.matching.run import value_text
+from stereogauge.matching.run import as_matcher, matcher_text, settled, value_text
 from stereogauge.model import DisparityMap, Scene
+from stereogauge.protocol import Protocol
+from stereogauge.scores.score import Score
+from stereogauge.scores.table import ScoreTable
 from stereogauge.tables.table import of_records
 
 if TYPE_CHECKING:
@@ -226,6 +240,83 @@ def _title(path: str) -> str:
     """What the maps are called: their file, or the folder of a file for every scene."""
     file = Path(path)
     return file.stem if "{scene}" not in file.stem else file.parent.name or "maps"
+
+
+def confidence_scores(
+    runs: Sequence[SceneRun], *, dataset: str, names: Mapping[str, str], region: str, protocol: Protocol
+) -> ScoreTable:
+    """Scores `sparsification-auc`, `ause`, `aurg` and `confidence-roc` of every map and scene.
+
+    As the metrics of these names: the first counts missing estimates as bad, the others leave them out. `names` gives
+    the algorithm of each map.
+    """
+    scores = [
+        Score(
+            dataset=dataset,
+            scene=run.scene,
+            algorithm=names[measure],
+            metric=f"{metric}@{run.threshold:g}",
+            region=region,
+            value=value,
+            sum=0.0 if math.isnan(value) else value * pixels,
+            count=0 if math.isnan(value) else pixels,
+            missing=0,
+            protocol=protocol.scoring_hash,
+            note=f"region {region!r} has only good or only bad pixels" if math.isnan(value) else "",
+        )
+        for run in runs
+        for measure, values in run.maps.items()
+        for metric, value, pixels in _areas(run, values)
+    ]
+    return ScoreTable(scores, protocol)
+
+
+def _areas(run: SceneRun, values: Any) -> Iterator[tuple[str, float, int]]:
+    whole = sparsify(values, run.result.raw, run.gt, run.threshold, run.domain)
+    yield "sparsification-auc", whole.auc, whole.pixels
+    given = sparsify(values, run.result.raw, run.gt, run.threshold, run.domain, missing="excluded")
+    yield "ause", given.ause, given.pixels
+    yield "aurg", given.aurg, given.pixels
+    yield "confidence-roc", given.roc_auc, given.pixels
+
+
+def matcher_names(choices: ConfidenceChoices, measures: Sequence[str], model: str = "") -> dict[str, str]:
+    """The algorithm of each measure: `sgm:p1=10,ndisp=128/entropy@8` for one that differs from the defaults in these.
+
+    Without `ndisp` the search range is the scene's own. `model` is the hash of a trained combination.
+    """
+    declared, given = as_matcher(choices.matcher)
+    complete, post = settled(declared, {**given, **choices.parameters})
+    defaults, _ = settled(declared, {})
+    changed = {name: value for name, value in {**complete, **post.chosen}.items() if defaults.get(name) != value}
+    if choices.ndisp is not None:
+        changed["ndisp"] = choices.ndisp
+    program = choices.matcher.startswith("cmd:")
+    matcher = f"{choices.matcher} {choices.ndisp or ''}".strip() if program else matcher_text(declared.id, changed)
+    scales = {"sigma": choices.sigma, "temperature": choices.temperature}
+    return {
+        measure: f"{matcher}{' as printed' if choices.literal else ''}/{_with_scales(measure, scales, model)}"
+        for measure in measures
+    }
+
+
+def _with_scales(measure: str, scales: Mapping[str, float | None], model: str) -> str:
+    if measure == "learned":
+        return f"{measure} {model or 'on the other scenes'}"
+    declared, own = parse_measure(measure)
+    if measure == "product":
+        given = [f"{name}={value:g}" for name, value in scales.items() if value is not None]
+        return f"{measure}({','.join(given)})" if given else measure
+    scale = None if declared.scale is None else scales[declared.scale]
+    return f"{measure}@{scale:g}" if own is None and scale is not None else measure
+
+
+def file_names(disparity: Sequence[Any], maps: Mapping[str, Sequence[Any]], title: str) -> dict[str, str]:
+    """The algorithm of each map from a file: `TITLE/NAME` and a hash of where both come from and how they are read."""
+    return {
+        name: f"{title}/{name} {values_hash([*map(str, disparity), *map(str, source)])[:8]}"
+        for name, source in maps.items()
+    }
 
 
 def write_files(
