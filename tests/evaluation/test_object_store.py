@@ -28,6 +28,7 @@ from stereogauge.evaluation.executors import InProcess
 from stereogauge.evaluation.fingerprints import ContentHashes
 from stereogauge.evaluation.progress import Progress
 from stereogauge.evaluation.run import Plan, check_origins, make_plan, run_plan
+from stereogauge.io import remote
 from stereogauge.io.remote import file_cache, place
 from stereogauge.protocol import Protocol
 from stereogauge.scores.score import CellScores
