@@ -44,7 +44,7 @@ def test_a_command_in_a_message_exists(text: str) -> None:
     words = shlex.split(text)
     called = next(word for word in words if not word.startswith("-"))
     assert called in cli.COMMANDS
-    command: Any = typer.main.get_command(cli._application(called, {})).commands[called]
+    command: Any = typer.main.get_command(cli.application(called, {})).commands[called]
     rest = words[words.index(called) + 1 :]
     if rest and rest[0] in getattr(command, "commands", {}):
         command = command.commands[rest[0]]

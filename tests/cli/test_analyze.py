@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.ranking import Column, ScoreCube
-from stereogauge.scores.table import ScoreTable
 from stereogauge.store import open_store
 
 REGIONS = ("disc", "nonocc", "all", "boundary", "interior", "occluded")
@@ -38,7 +38,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     path = tmp_path_factory.mktemp("store") / "scores.sqlite"
     with open_store(path) as opened:
-        opened.write(ScoreTable(cube.scores()))
+        opened.write(sg.ScoreTable(cube.scores()))
     return path
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.ranking import Column, ScoreCube
 from stereogauge.scores.score import Score
-from stereogauge.scores.table import ScoreTable
 from stereogauge.store import open_store
 
 REGIONS = ("disc", "nonocc", "all", "boundary", "interior", "occluded")
@@ -46,7 +46,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     path = tmp_path_factory.mktemp("store") / "scores.sqlite"
     with open_store(path) as opened:
-        opened.write(ScoreTable(cube.scores()))
+        opened.write(sg.ScoreTable(cube.scores()))
     return path
 
 
@@ -152,7 +152,7 @@ def test_orders_of_several_datasets_are_joined(tmp_path: Path, capsys: pytest.Ca
                 for scene in ("s", "t")
                 for name in "ABC"
             ]
-            opened.write(ScoreTable(scores))
+            opened.write(sg.ScoreTable(scores))
     code, out, _ = run(capsys, "rank", path, "--across", "--model", "middlebury", "-f", "json")
     rows = json.loads(out)
     assert code == 0

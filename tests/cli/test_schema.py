@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.cli import COMMANDS, _application, main
+from stereogauge.cli import COMMANDS, application, main
 from stereogauge.cli.schema import DOCUMENTS, schema_of
 from stereogauge.reproduction.declaration import Status
 from stereogauge.tuning.result import State
@@ -83,9 +83,9 @@ def prints_json(function: Callable[..., None]) -> bool:
 
 def functions(name: str) -> Iterator[Callable[..., None]]:
     """The command, or the commands below it, as the application has them."""
-    application = _application(name, {})
-    below = [group.typer_instance for group in application.registered_groups]
-    for part in (application, *(one for one in below if one)):
+    app = application(name, {})
+    below = [group.typer_instance for group in app.registered_groups]
+    for part in (app, *(one for one in below if one)):
         yield from (one.callback for one in part.registered_commands if one.callback is not None)
 
 

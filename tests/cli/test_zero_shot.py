@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import stereogauge as sg
-from stereogauge.cli import _application
+from stereogauge.cli import application
 from stereogauge.io import write_disparity
 
 ERRORS = {"Good": 0.2, "Fair": 2.5, "Bad": 5.0}
@@ -41,7 +41,7 @@ def pairs(tmp_path: Path) -> list[str]:
 
 
 def run(*arguments: str) -> str:
-    done = CliRunner().invoke(_application("zero-shot", {}), ["zero-shot", *arguments])
+    done = CliRunner().invoke(application("zero-shot", {}), ["zero-shot", *arguments])
     assert done.exit_code == 0, done.output
     return done.stdout
 
@@ -64,7 +64,7 @@ def test_matchers_that_were_run_have_a_time_and_a_device(tmp_path: Path) -> None
     store = f"sqlite:///{tmp_path / 'scores.sqlite'}"
     metrics = "bad@2:all,seconds,weights"  # no learned parameters: that note is no condition of a run
     words = ["evaluate", "motorcycle", "--matcher", "opencv-bm", "--store", store, "--protocol", "stereo-toolbox"]
-    done = CliRunner().invoke(_application("evaluate", {}), [*words, "--metrics", metrics, "--jobs", "1"])
+    done = CliRunner().invoke(application("evaluate", {}), [*words, "--metrics", metrics, "--jobs", "1"])
     assert done.exit_code == 0, done.output
     made = json.loads(run("--store", store, "--format", "json"))["zero-shot"]
     row = dict(zip(made["header"], made["rows"][0], strict=True))

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 import stereogauge as sg
 from stereogauge.confidence_measures.declaration import confidence_measures
 from stereogauge.confidence_measures.evidence import summarise
-from stereogauge.confidence_measures.measures import confidence
 from stereogauge.errors import NotApplicable, SizeError, StereogaugeError, UnknownNameError
 from stereogauge.kernels.cost_summary import Scales
 from stereogauge.matching.result import MatchResult
@@ -142,7 +141,7 @@ FORMULAS: dict[str, PixelFormula] = {
 
 @pytest.mark.parametrize("name", FORMULAS)
 def test_measures_of_a_pixels_costs(result: MatchResult, name: str) -> None:
-    found = confidence(result, [name])[name]
+    found = sg.confidence(result, [name])[name]
     assert result.costs is not None
     assert found.dtype == np.float32
     for y, row in enumerate(result.costs.tolist()):
@@ -155,7 +154,7 @@ def test_left_right_difference_samples_the_right_map_where_the_match_is() -> Non
     left = np.array([[0.0, 0.25, 1.0, 1.75, 4.0, np.nan]], np.float32)
     right = np.array([[0.0, 0.8, 1.6, 9.0, np.nan, 2.0]], np.float32)
     result = result_of(np.zeros((1, 6, 8)), raw=left, disparity=left, right_disparity=right)
-    found = confidence(result, ["lr-difference"])["lr-difference"][0]
+    found = sg.confidence(result, ["lr-difference"])["lr-difference"][0]
     # x − D = 0; 0.75 → 0.6; 1 → 0.8; 1.25 → 0.8 + 0.25·0.8 = 1.0; 0 → 0; unknown
     np.testing.assert_allclose(found, [0, 0.35, 0.2, 0.75, 4, 8], atol=1e-6)
 
@@ -164,19 +163,19 @@ def test_across_a_step_of_the_right_map_the_nearer_value_counts() -> None:
     left = np.array([[0.0, 0.0, 0.75, 0.25]], np.float32)
     right = np.array([[1.0, 5.0, 7.0, 9.0]], np.float32)
     result = result_of(np.zeros((1, 4, 8)), raw=left, disparity=left, right_disparity=right)
-    found = confidence(result, ["lr-difference"])["lr-difference"][0]
+    found = sg.confidence(result, ["lr-difference"])["lr-difference"][0]
     np.testing.assert_allclose(found, [1, 5, 5 - 0.75, 9 - 0.25], atol=1e-6)  # 1.25 lies nearer to 1, 2.75 nearer to 3
 
 
 def test_leaving_the_image_is_the_largest_disagreement() -> None:
     left = np.array([[0.5, 1.5]], np.float32)
     result = result_of(np.zeros((1, 2, 5)), raw=left, disparity=left, right_disparity=np.zeros((1, 2), np.float32))
-    assert confidence(result, ["lr-difference"])["lr-difference"].tolist() == [[5.0, 5.0]]
+    assert sg.confidence(result, ["lr-difference"])["lr-difference"].tolist() == [[5.0, 5.0]]
 
 
 def test_product_adds_logarithms_kept_above_zero(result: MatchResult) -> None:
     names = ("curvature", "perturbation", "peak-ratio", "entropy", "lr-difference")
-    maps = confidence(result, (*names, "product"))
+    maps = sg.confidence(result, (*names, "product"))
     expected = sum(
         np.log(maps[name].astype(np.float64) + epsilon)
         for name, epsilon in zip(names, (0, 1e-6, 1e-3, 1e-6, 1 / 16), strict=True)
@@ -187,7 +186,7 @@ def test_product_adds_logarithms_kept_above_zero(result: MatchResult) -> None:
 def test_left_right_margin_compares_with_the_right_views_best_cost() -> None:
     costs = np.array([[[5, 9, 30], [20, 4, 10], [9, 8, 2]]])
     result = result_of(costs, right_minimum=np.array([[6, 3, 2]], np.uint16))
-    found = confidence(result, ["left-right-margin"])["left-right-margin"][0]
+    found = sg.confidence(result, ["left-right-margin"])["left-right-margin"][0]
     np.testing.assert_allclose(found, [-(9 - 5) / (1 + 1), -(10 - 4) / (2 + 1), -(8 - 2) / (4 + 1)], rtol=1e-6)
 
 
@@ -195,7 +194,7 @@ def test_image_measures_do_not_need_costs() -> None:
     disparity = np.full((9, 9), 3.0, np.float32)
     disparity[4, 4] = 10
     result = result_of(np.zeros((9, 9, 12)), raw=disparity, costs=None, right_disparity=None)
-    maps = confidence(result, ["median-deviation", "distance-border", "texture"])
+    maps = sg.confidence(result, ["median-deviation", "distance-border", "texture"])
     assert maps["median-deviation"][4, 4] == 7
     assert maps["median-deviation"].sum() == 7
     assert maps["distance-border"][0].max() == 0
@@ -212,24 +211,24 @@ def test_measures_say_what_they_miss() -> None:
         ("learned", "costs"),
     ):
         with pytest.raises(NotApplicable, match=missing):
-            confidence(result, [name])
+            sg.confidence(result, [name])
     with pytest.raises(UnknownNameError, match="Did you mean 'entropy'"):
-        confidence(result, ["entropie"])
+        sg.confidence(result, ["entropie"])
     with pytest.raises(SizeError, match="Ground truth has shape"):
-        confidence(result, ["oracle"], gt=np.zeros((2, 2)))
+        sg.confidence(result, ["oracle"], gt=np.zeros((2, 2)))
 
 
 def test_a_summary_serves_like_the_costs_it_was_made_from() -> None:
     rng = np.random.default_rng(5)
     left, right = (rng.integers(0, 255, (20, 60)).astype(np.uint8) for _ in range(2))
     names = [name for name, declared in confidence_measures().items() if declared.needs <= {"costs", "right", "image"}]
-    whole = confidence(sg.match(left, right, ndisp=24, keep="costs"), names)
+    whole = sg.confidence(sg.match(left, right, ndisp=24, keep="costs"), names)
     summary = sg.match(left, right, ndisp=24, keep="summary")
     assert summary.costs is None
-    for name, found in confidence(summary, names).items():
+    for name, found in sg.confidence(summary, names).items():
         assert np.array_equal(found, whole[name]), name
     with pytest.raises(NotApplicable, match="other scales"):
-        confidence(summary, ["entropy"], temperature=33)
+        sg.confidence(summary, ["entropy"], temperature=33)
 
 
 def test_costs_of_other_matchers_need_no_padding() -> None:
@@ -267,7 +266,7 @@ def test_literal_forms_are_as_printed() -> None:
     costs = np.array([[[9, 3, 5, 2, 8], [7, 7, 7, 7, 7], [1, 5, 9, 4, 6], [200, 150, 200, 180, 200]]])
     right = np.array([[1.0, 2.0, 5.0, 1.0]], np.float32)
     result = result_of(costs, right_disparity=right)
-    maps = confidence(result, ["curvature", "peak-ratio", "entropy", "lr-difference", "perturbation"], literal=True)
+    maps = sg.confidence(result, ["curvature", "peak-ratio", "entropy", "lr-difference", "perturbation"], literal=True)
     np.testing.assert_allclose(maps["curvature"][0], [1 / 9, np.nan, np.nan, 1 / 100], rtol=1e-6)
     np.testing.assert_allclose(maps["peak-ratio"][0], [2 / 3, np.nan, 1 / 4, 150 / 180], rtol=1e-6)
     p = np.exp(-costs[0, 0].astype(float))
@@ -278,18 +277,18 @@ def test_literal_forms_are_as_printed() -> None:
     p = np.exp(-q) / np.exp(-q).sum()
     assert maps["entropy"][0, 3] == pytest.approx(-(p * np.log(p)).sum(), rel=1e-12)
     assert maps["lr-difference"][0].tolist() == [2, 2, 5, 0]
-    assert np.array_equal(maps["perturbation"], confidence(result, ["perturbation"])["perturbation"])
+    assert np.array_equal(maps["perturbation"], sg.confidence(result, ["perturbation"])["perturbation"])
 
 
 def test_flat_costs_bend_nowhere_and_literal_curvature_is_infinite() -> None:
     result = result_of(np.array([[[5, 4, 4, 4, 5]]]), winners=np.array([[2]], np.uint16))
-    assert np.isinf(confidence(result, ["curvature"], literal=True)["curvature"]).all()
-    assert confidence(result, ["curvature"])["curvature"][0, 0] == 1
+    assert np.isinf(sg.confidence(result, ["curvature"], literal=True)["curvature"]).all()
+    assert sg.confidence(result, ["curvature"])["curvature"][0, 0] == 1
 
 
 def test_one_disparity_gives_defined_values() -> None:
     result = result_of(np.full((2, 3, 1), 7))
-    maps = confidence(
+    maps = sg.confidence(
         result, ["curvature", "perturbation", "peak-ratio", "entropy", "lr-difference", "product", "ambiguity"]
     )
     assert all(np.isfinite(found).all() for found in maps.values())
@@ -301,7 +300,7 @@ def test_entropy_as_printed_is_defined_everywhere_and_orders_clear_winners(data_
     """exp(−A) of half of the pixels underflows in float32; subtracting the smallest cost is an identity."""
     folder = data_root / "middlebury-v2" / "teddy"
     result = sg.match(folder / "im2.png", folder / "im6.png", ndisp=60)
-    printed = confidence(result, ["entropy"], literal=True)["entropy"]
+    printed = sg.confidence(result, ["entropy"], literal=True)["entropy"]
     assert printed.dtype == np.float64
     assert np.isfinite(printed).all()
     assert (printed > 0).mean() > 0.99
@@ -318,15 +317,15 @@ def test_entropy_as_printed_is_defined_everywhere_and_orders_clear_winners(data_
 def test_a_measure_may_carry_its_own_scale() -> None:
     """As printed, T = 8 and T = P2 side by side."""
     result = result_of(np.random.default_rng(2).integers(0, 60, (5, 9, 12)))
-    maps = confidence(result, ["entropy@1", "entropy@8", "entropy", "perturbation@30", "entropy@100"])
-    assert np.array_equal(maps["entropy@8"], confidence(result, ["entropy"], temperature=8)["entropy"])
-    assert np.array_equal(maps["perturbation@30"], confidence(result, ["perturbation"], sigma=30)["perturbation"])
+    maps = sg.confidence(result, ["entropy@1", "entropy@8", "entropy", "perturbation@30", "entropy@100"])
+    assert np.array_equal(maps["entropy@8"], sg.confidence(result, ["entropy"], temperature=8)["entropy"])
+    assert np.array_equal(maps["perturbation@30"], sg.confidence(result, ["perturbation"], sigma=30)["perturbation"])
     assert np.array_equal(maps["entropy"], maps["entropy@100"])
-    printed = confidence(result, ["entropy"], literal=True)["entropy"]
+    printed = sg.confidence(result, ["entropy"], literal=True)["entropy"]
     np.testing.assert_allclose(maps["entropy@1"], printed, rtol=1e-4, atol=1e-6)
     for wrong in ("entropy@", "entropy@-1", "entropy@x", "curvature@3"):
         with pytest.raises(StereogaugeError, match="positive number after @"):
-            confidence(result, [wrong])
+            sg.confidence(result, [wrong])
 
 
 def test_every_measure_declares_what_docs_and_tables_need() -> None:
@@ -341,7 +340,7 @@ def test_every_measure_declares_what_docs_and_tables_need() -> None:
 def test_a_single_disparity_has_no_entropy_and_a_finite_product() -> None:
     """Costs close to the largest number: what the padding adds to the sums is taken off again, with a rounding."""
     costs = np.random.default_rng(5).integers(65000, 65535, (20, 40, 1))
-    maps = confidence(result_of(costs), ["entropy", "maximum-likelihood", "product"])
+    maps = sg.confidence(result_of(costs), ["entropy", "maximum-likelihood", "product"])
     assert maps["entropy"].min() >= 0
     assert maps["entropy"].max() < 1e-4
     assert maps["maximum-likelihood"].min() >= 0
@@ -357,11 +356,11 @@ def test_post_processing_leaves_the_evidence_as_it_was() -> None:
     smooth = sg.match(left, right, ndisp=16, median=5, speckle=30)
     assert not np.array_equal(plain.right_disparity, smooth.right_disparity, equal_nan=True)  # type: ignore[arg-type]
     for literal in (False, True):
-        first, second = (confidence(r, ["lr-difference"], literal=literal)["lr-difference"] for r in (plain, smooth))
+        first, second = (sg.confidence(r, ["lr-difference"], literal=literal)["lr-difference"] for r in (plain, smooth))
         assert np.array_equal(first, second)
 
 
 @pytest.mark.parametrize("options", [{"sigma": 0.0}, {"temperature": -1.0}])
 def test_scales_of_costs_are_positive(options: dict[str, float]) -> None:
     with pytest.raises(StereogaugeError, match="positive"):
-        confidence(result_of(np.ones((2, 2, 3))), ["entropy"], **options)  # type: ignore[arg-type]
+        sg.confidence(result_of(np.ones((2, 2, 3))), ["entropy"], **options)  # type: ignore[arg-type]

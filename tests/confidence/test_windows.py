@@ -10,7 +10,6 @@ from tests.confidence.test_measures import local_minima, result_of
 from tests.matching import reference
 
 import stereogauge as sg
-from stereogauge.confidence_measures.measures import confidence
 from stereogauge.errors import NotApplicable
 
 RNG = np.random.default_rng(4)
@@ -19,16 +18,16 @@ RNG = np.random.default_rng(4)
 def test_inflection_points_are_the_local_minima() -> None:
     for levels in (900, 4, 1):
         costs = RNG.integers(0, levels, (5, 12, 19))
-        found = confidence(result_of(costs), ["inflection-points"])["inflection-points"]
+        found = sg.confidence(result_of(costs), ["inflection-points"])["inflection-points"]
         expected = [[len(local_minima(pixel)) for pixel in row] for row in costs.tolist()]
         assert found.tolist() == expected
     with pytest.raises(NotApplicable, match="keep=costs"):
-        confidence(result_of(costs, costs=None), ["inflection-points"])
+        sg.confidence(result_of(costs, costs=None), ["inflection-points"])
 
 
 def test_attainable_likelihood_orders_as_the_perturbation_of_its_scale() -> None:
     costs = RNG.integers(0, 500, (4, 9, 12))
-    maps = confidence(result_of(costs), ["attainable-likelihood@30", "perturbation@30"])
+    maps = sg.confidence(result_of(costs), ["attainable-likelihood@30", "perturbation@30"])
     pixel = costs[2, 3]
     total = sum(math.exp(-(((c - pixel.min()) / 30) ** 2)) for c in pixel)
     assert maps["attainable-likelihood@30"][2, 3] == pytest.approx(1 - 1 / total, abs=1e-6)
@@ -40,19 +39,19 @@ def test_a_repeated_pattern_is_not_distinct() -> None:
     image = RNG.integers(0, 255, (20, 64)).astype(np.uint8)
     image[:, 32:48] = image[:, 16:32]  # every point of it occurs twice within 16 px
     result = result_of(np.zeros((20, 64, 17)), left=image)
-    found = confidence(result, ["distinctiveness"])["distinctiveness"]
+    found = sg.confidence(result, ["distinctiveness"])["distinctiveness"]
     assert (found[5:15, 36:44] == 0).all()
     assert np.median(found[5:15, 52:60]) < -5
-    near = confidence(result_of(np.zeros((20, 64, 9)), left=image), ["distinctiveness"])["distinctiveness"]
+    near = sg.confidence(result_of(np.zeros((20, 64, 9)), left=image), ["distinctiveness"])["distinctiveness"]
     assert np.median(near[5:15, 36:44]) < -5  # the other one is out of reach
-    both = confidence(result, ["distinctive-similarity"])["distinctive-similarity"]
+    both = sg.confidence(result, ["distinctive-similarity"])["distinctive-similarity"]
     np.testing.assert_allclose(both, found)  # A₀ = 0
 
 
 @pytest.mark.parametrize(("width", "ndisp"), [(40, 17), (9, 64), (30, 2)])
 def test_distinctiveness_is_the_distance_to_the_most_similar_pixel_of_the_row(width: int, ndisp: int) -> None:
     image = RNG.integers(0, 6, (8, width)).astype(np.uint8)
-    found = confidence(result_of(np.zeros((8, width, ndisp)), left=image), ["distinctiveness"])["distinctiveness"]
+    found = sg.confidence(result_of(np.zeros((8, width, ndisp)), left=image), ["distinctiveness"])["distinctiveness"]
     costs = reference.census_costs(image, image, min(ndisp, width), 7, 7)  # of x and x − d
     for (y, x), value in np.ndenumerate(found):
         before = [costs[y, x, d] for d in range(1, min(ndisp, x + 1))]
@@ -64,7 +63,7 @@ def test_windows_of_the_disparity_map_by_definition() -> None:
     disparity = RNG.integers(3, 7, (13, 17)).astype(np.float32)
     disparity[6, 8] = np.nan
     result = result_of(np.zeros((13, 17, 9)), raw=disparity, disparity=disparity)
-    maps = confidence(result, ["disparity-agreement", "disparity-scattering", "disparity-variance"])
+    maps = sg.confidence(result, ["disparity-agreement", "disparity-scattering", "disparity-variance"])
     for y, x in ((0, 0), (5, 9), (12, 16), (7, 2)):
         window = disparity[max(0, y - 4) : y + 5, max(0, x - 4) : x + 5]
         known = window[np.isfinite(window)]
@@ -80,20 +79,20 @@ def test_distance_to_a_step_and_shared_matches() -> None:
     disparity = np.full((9, 12), 2.0, np.float32)
     disparity[:, 6:] = 5
     result = result_of(np.zeros((9, 12, 9)), raw=disparity, disparity=disparity)
-    assert confidence(result, ["distance-discontinuity"])["distance-discontinuity"][4].tolist() == pytest.approx(
+    assert sg.confidence(result, ["distance-discontinuity"])["distance-discontinuity"][4].tolist() == pytest.approx(
         [-5, -4, -3, -2, -1, 0, 0, -1, -2, -3, -4, -5]
     )
     costs = np.full((1, 4, 3), 9)
     costs[0, 1, 0], costs[0, 2, 1], costs[0, 3, 0] = 1, 0, 2  # 1 and 2 match the same pixel, 2 at a lower cost
     costs[0, 0, 2] = 0  # leaves the image
-    assert confidence(result_of(costs), ["uniqueness"])["uniqueness"].tolist() == [[1, 1, 0, 0]]
+    assert sg.confidence(result_of(costs), ["uniqueness"])["uniqueness"].tolist() == [[1, 1, 0, 0]]
 
 
 def test_the_structure_tensor_wants_texture_in_every_direction() -> None:
     image = np.zeros((30, 60), np.uint8)
     image[:, 15:20] = 255  # an edge
     image[:, 40:] = RNG.integers(0, 255, (30, 20))
-    found = confidence(result_of(np.zeros((30, 60, 3)), left=image), ["structure-tensor"])["structure-tensor"]
+    found = sg.confidence(result_of(np.zeros((30, 60, 3)), left=image), ["structure-tensor"])["structure-tensor"]
     assert found[15, 5] == 1
     assert found[15, 17] == pytest.approx(1, abs=0.01)
     assert found[15, 50] < found[15, 17]
@@ -104,6 +103,6 @@ def test_all_of_them_on_a_real_match() -> None:
     result = sg.match(left, np.roll(left, -5, axis=1), ndisp=16)
     names = ["attainable-likelihood", "inflection-points", "distinctiveness", "distinctive-similarity", "uniqueness"]
     names += ["disparity-agreement", "disparity-scattering", "disparity-variance", "distance-discontinuity"]
-    for name, values in confidence(result, [*names, "structure-tensor"]).items():
+    for name, values in sg.confidence(result, [*names, "structure-tensor"]).items():
         assert values.shape == (40, 80), name
         assert np.isfinite(values).all(), name

@@ -9,7 +9,6 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.evaluation.stored_maps import Origins, map_origins
-from stereogauge.scores.table import ScoreTable
 
 SCALES = {"tsukuba": 16, "venus": 8, "teddy": 4, "cones": 4}
 ALGORITHMS = ("PatchMatch-alg117", "S01", "S02", "S08")
@@ -17,7 +16,7 @@ WEIGHTS = {"bad@1": 1.0, "rms": 1.0}
 
 
 @pytest.fixture(scope="module")
-def v2(data_root: Path) -> tuple[ScoreTable, Origins]:
+def v2(data_root: Path) -> tuple[sg.ScoreTable, Origins]:
     root = data_root / "middlebury-v2"
     maps = {
         name: {
@@ -31,14 +30,14 @@ def v2(data_root: Path) -> tuple[ScoreTable, Origins]:
     return table, map_origins({scene.id: scene for scene in dataset}, maps, table.protocol)
 
 
-def test_four_scenes_do_not_tell_the_two_best_apart(v2: tuple[ScoreTable, Origins]) -> None:
+def test_four_scenes_do_not_tell_the_two_best_apart(v2: tuple[sg.ScoreTable, Origins]) -> None:
     found = sg.answer(v2[0], weights={"bad@1": 1})
     assert found.winner is None
     assert {"PatchMatch-alg117", "S01"} <= {found.leader, *found.rivals}
     assert found.claims[0].kind == "few-scenes"
 
 
-def test_deleting_nearly_everything_does_not_make_a_winner(data_root: Path, v2: tuple[ScoreTable, Origins]) -> None:
+def test_deleting_nearly_everything_does_not_make_a_winner(data_root: Path, v2: tuple[sg.ScoreTable, Origins]) -> None:
     """S08 with 95 % of its pixels gone had the best sigma-Z-Error once, and by that the whole table."""
     _, origins = v2
     random = np.random.default_rng(0)
@@ -53,7 +52,7 @@ def test_deleting_nearly_everything_does_not_make_a_winner(data_root: Path, v2: 
         assert "S08" not in (found.winner, *found.rivals)
 
 
-def test_the_difference_of_two_real_maps_divides_without_rest(v2: tuple[ScoreTable, Origins]) -> None:
+def test_the_difference_of_two_real_maps_divides_without_rest(v2: tuple[sg.ScoreTable, Origins]) -> None:
     table, origins = v2
     found = sg.explain(table, "PatchMatch-alg117", "S08", weights=WEIGHTS, maps=origins)
     assert found.better == "PatchMatch-alg117"
@@ -66,7 +65,7 @@ def test_the_difference_of_two_real_maps_divides_without_rest(v2: tuple[ScoreTab
 
 
 @pytest.fixture(scope="module")
-def quarter(data_root: Path) -> ScoreTable:
+def quarter(data_root: Path) -> sg.ScoreTable:
     """A semi-dense result of Middlebury 2014 and OpenCV's block matcher on six scenes at quarter size."""
     root = data_root / "middlebury-2014"
     dataset = sg.load_dataset("middlebury-v3", root)
@@ -87,7 +86,7 @@ def quarter(data_root: Path) -> ScoreTable:
     return sg.evaluate(maps, scenes, ["bad@4", "rms"], ["nonocc"], "middlebury-v3")
 
 
-def test_a_semi_dense_map_is_not_best_by_what_it_leaves_out(quarter: ScoreTable) -> None:
+def test_a_semi_dense_map_is_not_best_by_what_it_leaves_out(quarter: sg.ScoreTable) -> None:
     rms = {name: quarter.aggregate("rms", "nonocc", algorithm=name, how="mean") for name in quarter.algorithms}
     assert rms["semi-dense"] < rms["block matcher"]
     found = sg.answer(quarter, weights={"rms": 1})
@@ -96,7 +95,7 @@ def test_a_semi_dense_map_is_not_best_by_what_it_leaves_out(quarter: ScoreTable)
     assert any("semi-dense" in line and "covers" in line for line in found.unknown)
 
 
-def test_six_scenes_that_agree_carry_a_winner(quarter: ScoreTable) -> None:
+def test_six_scenes_that_agree_carry_a_winner(quarter: sg.ScoreTable) -> None:
     found = sg.answer(quarter, weights={"bad@4": 1}, completeness=0.5)
     assert found.winner == "block matcher"
     assert found.places[1].p_value == pytest.approx(1 / 2**6)

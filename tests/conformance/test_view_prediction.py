@@ -11,17 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from stereogauge.evaluation.evaluate import evaluate
+import stereogauge as sg
 from stereogauge.io.files import DisparityFile, MaskFile
 from stereogauge.model import Scene
-from stereogauge.scores.table import ScoreTable
 
 SCALES = {"tsukuba": 16, "venus": 8, "teddy": 4, "cones": 4}
 PUBLISHED_SHIFTED = {"tsukuba": 25.410, "venus": 25.734, "teddy": 27.040, "cones": 25.475}
 PUBLISHED_TRUTH = {"cones": 29.948}
 
 
-def table(root: Path, name: str) -> ScoreTable:
+def table(root: Path, name: str) -> sg.ScoreTable:
     folder = root / "middlebury-v2" / name
     left, right = ("im3.png", "im4.png") if name == "tsukuba" else ("im2.png", "im6.png")
     scene = Scene(
@@ -32,7 +31,7 @@ def table(root: Path, name: str) -> ScoreTable:
         masks={"nonocc": MaskFile(folder / "nonocc.png")},
     )
     maps = {"truth": scene.gt, "shifted": scene.gt - 1}
-    return evaluate(maps, scene, ["view-psnr", "view-mssim", "view-mse", "bad@1"], ["nonocc"])
+    return sg.evaluate(maps, scene, ["view-psnr", "view-mssim", "view-mse", "bad@1"], ["nonocc"])
 
 
 def test_ground_truth_on_cones_gives_the_published_thirty_decibels(data_root: Path) -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import stereogauge as sg
 from stereogauge.datasets import DatasetFamily, families, load_dataset, open_dataset
 from stereogauge.datasets.declaration import ENTRY_POINTS, PACKAGE
 from stereogauge.errors import DatasetError, UnknownNameError
-from stereogauge.io.encodings import write_disparity
 from stereogauge.model import Dataset, Scene
 from stereogauge.registry import Registry
 
@@ -105,7 +105,7 @@ def test_a_dataset_that_accepts_any_folder_does_not_take_over_the_message(
     assert "It looks like" not in str(told.value)
 
     (tmp_path / "truths").mkdir()
-    write_disparity(tmp_path / "truths" / "tree.pfm", np.ones((3, 4), np.float32))
+    sg.write_disparity(tmp_path / "truths" / "tree.pfm", np.ones((3, 4), np.float32))
     arrays = [Scene("x", gt=np.ones((3, 4), np.float32))]
     known.add(dataclasses.replace(greedy, load=lambda root, variant: Dataset("any", arrays)))
     assert [scene.id for scene in open_dataset(str(tmp_path / "truths"))] == ["tree"]

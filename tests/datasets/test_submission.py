@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import stereogauge as sg
-from stereogauge.cli import _application
+from stereogauge.cli import application
 from stereogauge.datasets.submission import BENCHMARKS, pack, pack_robust_vision
 from stereogauge.errors import StereogaugeError
 from stereogauge.io import read_disparity, write_disparity
@@ -205,11 +205,11 @@ def test_robust_vision_writes_all_three_or_none(tmp_path: Path) -> None:
 def test_the_command_says_what_is_wrong_and_what_to_do_next(tmp_path: Path) -> None:
     run = CliRunner()
     command = ["pack", "kitti-2015", str(kitti_results(tmp_path / "mine", 3)), "--out", str(tmp_path / "a.zip")]
-    application = _application("pack", {})
-    failed = run.invoke(application, [*command, "--format", "json"])
+    app = application("pack", {})
+    failed = run.invoke(app, [*command, "--format", "json"])
     assert failed.exit_code == 1
     assert json.loads(failed.stdout)["kitti-2015"]["findings"][0]["kind"] == "missing-scenes"
     (tmp_path / "mine" / "000003_10.png").write_bytes((tmp_path / "mine" / "000000_10.png").read_bytes())
-    worked = run.invoke(application, command)
+    worked = run.invoke(app, command)
     assert worked.exit_code == 0
     assert "4 files; upload it at" in worked.stderr

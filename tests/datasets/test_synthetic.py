@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.datasets import families, load_dataset
 from stereogauge.datasets.synthetic import load_synthetic, save_middlebury_layout
@@ -18,7 +19,6 @@ from stereogauge.datasets.synthetic.render import IDEAL, ImageModel, Renderer
 from stereogauge.datasets.synthetic.scene import SyntheticScene
 from stereogauge.datasets.synthetic.world import Texture, World, patch, strip
 from stereogauge.errors import DatasetError, StereogaugeError
-from stereogauge.io.encodings import read_disparity
 from stereogauge.model import Scene
 
 SIZE = (240, 320)
@@ -190,8 +190,8 @@ def test_a_further_view_is_the_world_from_there() -> None:
 def test_saved_scenes_read_back_exactly(tmp_path: Path) -> None:
     found = scene("thin")
     folder = save_middlebury_layout(load_synthetic("thin", size=SIZE), tmp_path) / "trainingQ" / "thin-0"
-    assert np.array_equal(read_disparity(folder / "disp0GT.pfm"), found.gt)
-    assert np.array_equal(read_disparity(folder / "disp1GT.pfm"), found.gt_right)
+    assert np.array_equal(sg.read_disparity(folder / "disp0GT.pfm"), found.gt)
+    assert np.array_equal(sg.read_disparity(folder / "disp1GT.pfm"), found.gt_right)
     assert np.array_equal(cv2.imread(str(folder / "im0.png"))[..., ::-1], found.left)
     assert np.array_equal(cv2.imread(str(folder / "mask0nocc.png"), 0) == 255, found.mask("nonocc"))
     assert np.array_equal(cv2.imread(str(folder / "objects.png"), cv2.IMREAD_UNCHANGED), found.objects)

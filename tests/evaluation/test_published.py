@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import stereogauge as sg
-from stereogauge.cli import _application
+from stereogauge.cli import application
 from stereogauge.errors import FileError
 from stereogauge.evaluation.published import PublishedNumber, agreements, in_words, read_published
 from stereogauge.io import write_disparity
@@ -77,7 +77,7 @@ def test_the_command_prints_the_presets(frames: tuple, tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     table.write_text(f"method,D1\nA,{frames[3]:.5f}\n")
     arguments = ["identify", str(table), str(tmp_path), str(tmp_path / "maps"), "--format", "json"]
-    done = CliRunner().invoke(_application("identify", {}), arguments)
+    done = CliRunner().invoke(application("identify", {}), arguments)
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)["numbers"][0]["agreements"]
     assert ("raft-stereo", "bad@3:all", "pooled") in {(one["preset"], one["column"], one["how"]) for one in found}

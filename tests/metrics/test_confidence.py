@@ -14,7 +14,6 @@ from stereogauge.cli import main
 from stereogauge.confidence_measures.calibration import calibrate_sigma
 from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.confidence_measures.sparsification import sparsify_by
-from stereogauge.evaluation.evaluate import picture
 
 METRICS = ["bad@1", "sparsification-auc@1", "ause@1", "aurg@1", "confidence-roc@1"]
 
@@ -146,7 +145,7 @@ def test_a_direction_that_is_none_is_refused(tmp_path: Path, capsys: pytest.Capt
 
 def test_the_picture_is_the_confidence_map(scene: sg.Scene, result: sg.ResultSet) -> None:
     own = ConfidenceSource.of(result, "wall")
-    drawn = picture(result.maps["wall"], scene, "ause@1", confidence=own)
+    drawn = sg.picture(result.maps["wall"], scene, "ause@1", confidence=own)
     assert np.array_equal(drawn.values, np.asarray(result.confidence["wall"], np.float32))
 
 

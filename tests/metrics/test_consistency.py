@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import stereogauge as sg
 from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.errors import SizeError
-from stereogauge.evaluation.evaluate import evaluate
 from stereogauge.io.files import DisparityFile
 from stereogauge.metrics.self_consistency import left_right_difference
 from stereogauge.model import ResultSet, Scene
@@ -23,7 +23,7 @@ def score(left: np.ndarray, right: np.ndarray | None, metric: str = "lr-consiste
     scene = Scene("hand", left=np.zeros((*left.shape, 3), np.uint8))
     right_maps = {} if right is None else {"hand": right}
     result = ResultSet("a", {"hand": left}, right_maps=right_maps)
-    return evaluate(result, scene, [metric], ["all"], load_protocol(None).replace(**protocol)).score(metric)
+    return sg.evaluate(result, scene, [metric], ["all"], load_protocol(None).replace(**protocol)).score(metric)
 
 
 def test_a_hand_worked_row() -> None:
@@ -43,7 +43,7 @@ def test_a_hand_worked_row() -> None:
 def test_the_two_true_maps_agree_on_visible_pixels_and_only_occlusions_disagree() -> None:
     scene = load_synthetic("mixed", size=(160, 224))["mixed-0"]
     result = ResultSet("truth", {scene.id: scene.gt}, right_maps={scene.id: scene.gt_right})
-    table = evaluate(result, scene, ["lr-consistency@1"], ["all", "nonocc"])
+    table = sg.evaluate(result, scene, ["lr-consistency@1"], ["all", "nonocc"])
     assert table.value("lr-consistency@1", "nonocc") == 0.0
     occluded = 100 * (1 - scene.mask("nonocc").mean())
     assert table.value("lr-consistency@1", "all") == pytest.approx(occluded)
@@ -74,7 +74,7 @@ def test_the_stages_of_a_real_pipeline_become_more_consistent_as_they_become_bet
         folder = root / "results" / "LuoNet-8bit" / stage
         left, right = (DisparityFile(folder / side / f"{frame}.png", "middlebury", 1.0) for side in ("left", "right"))
         result = ResultSet(stage, {frame: left}, right_maps={frame: right})
-        table = evaluate(result, scene, ["lr-consistency@1", "bad@3"], ["all"])
+        table = sg.evaluate(result, scene, ["lr-consistency@1", "bad@3"], ["all"])
         scores.append((table.value("lr-consistency@1"), table.value("bad@3")))
     consistency, bad = zip(*scores, strict=True)
     assert list(consistency) == sorted(consistency, reverse=True)

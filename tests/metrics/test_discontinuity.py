@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from stereogauge.evaluation.evaluate import evaluate, picture
+import stereogauge as sg
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
 from stereogauge.scores.score import Score
@@ -24,7 +24,7 @@ def step(edge: int = EDGE) -> np.ndarray:
 
 def scores(estimate: np.ndarray, metrics: list[str] | None = None, **protocol: object) -> dict[str, Score]:
     scene = Scene("step", gt=step(), masks={"nonocc": EVERYWHERE}, resolution=1.0)
-    table = evaluate(estimate, scene, metrics or BOTH_SIDES, ["nonocc"], Protocol().replace(**protocol))
+    table = sg.evaluate(estimate, scene, metrics or BOTH_SIDES, ["nonocc"], Protocol().replace(**protocol))
     return {score.metric: score for score in table}
 
 
@@ -100,7 +100,9 @@ def test_an_estimate_without_any_value_has_no_score(estimate: np.ndarray) -> Non
 
 def test_a_scene_without_an_edge_has_no_score_but_a_reason() -> None:
     flat = np.full((HEIGHT, WIDTH), 20.0, np.float32)
-    table = evaluate(flat, Scene("flat", gt=flat, masks={"nonocc": EVERYWHERE}, resolution=1.0), BOTH_SIDES, ["nonocc"])
+    table = sg.evaluate(
+        flat, Scene("flat", gt=flat, masks={"nonocc": EVERYWHERE}, resolution=1.0), BOTH_SIDES, ["nonocc"]
+    )
     for score in table:
         assert np.isnan(score.value)
         assert score.count == 0
@@ -111,7 +113,7 @@ def test_sparse_ground_truth_is_said_to_be_not_applicable() -> None:
     truth = np.full((HEIGHT, WIDTH), np.nan, np.float32)
     truth[::2, ::2] = step()[::2, ::2]
     scene = Scene("sparse", gt=truth, masks={"nonocc": EVERYWHERE}, resolution=1.0)
-    for score in evaluate(step(), scene, [*BOTH_SIDES, "rms:disc-edge"], ["nonocc"]):
+    for score in sg.evaluate(step(), scene, [*BOTH_SIDES, "rms:disc-edge"], ["nonocc"]):
         assert np.isnan(score.value)
         assert score.note.startswith("not applicable: ground truth covers 25 % of the image")
 
@@ -119,7 +121,7 @@ def test_sparse_ground_truth_is_said_to_be_not_applicable() -> None:
 def test_rms_on_either_band() -> None:
     estimate = step(EDGE - 11)
     scene = Scene("step", gt=step(), masks={"nonocc": EVERYWHERE}, resolution=1.0)
-    table = evaluate(estimate, scene, ["rms:disc-background", "rms:disc-foreground"], ["nonocc"])
+    table = sg.evaluate(estimate, scene, ["rms:disc-background", "rms:disc-foreground"], ["nonocc"])
     assert table.value("rms", "disc-background") == pytest.approx(np.sqrt(11 / 21 * 40**2))
     assert table.value("rms", "disc-foreground") == 0.0
 
@@ -130,7 +132,7 @@ def test_the_picture_of_fattening_counts_what_the_score_counts() -> None:
     )
     estimate = step(EDGE - 11)
     estimate[:, 60:65] = np.nan
-    drawn = picture(estimate, scene, "d-fat")
+    drawn = sg.picture(estimate, scene, "d-fat")
     names = {text: value for value, (text, _) in drawn.legend.items()}
     wrong = np.count_nonzero(drawn.values == names["background taken for foreground"])
     assert wrong == 11 * ROWS
@@ -143,7 +145,7 @@ def test_the_picture_of_fuzziness_holds_the_scores_own_values() -> None:
     scene = Scene("step", gt=step(), masks={"nonocc": EVERYWHERE}, resolution=1.0)
     estimate = step(EDGE - 10)
     for metric in ("d-fuz", "d-fuz-rel"):
-        drawn = picture(estimate, scene, metric)
+        drawn = sg.picture(estimate, scene, metric)
         assert np.nanmean(drawn.values) == pytest.approx(scores(estimate)[metric].value, rel=1e-6)
 
 
@@ -157,7 +159,7 @@ def test_only_relative_fuzziness_is_the_same_at_every_size(metric: str) -> None:
         truth = (np.select([x < 200, x < 400], [20.0, 100.0], 60.0) * size).astype(np.float32)
         estimate = cv2.GaussianBlur(truth, (0, 0), 8 * size)
         scene = Scene("steps", gt=truth, masks={"nonocc": np.ones(shape, bool)}, resolution=size)
-        found.append(evaluate(estimate, scene, [metric], ["nonocc"]).value(metric))
+        found.append(sg.evaluate(estimate, scene, [metric], ["nonocc"]).value(metric))
     ratio = max(found) / min(found)
     assert (ratio < 1.7) == (metric == "d-fuz-rel"), found
 
@@ -176,7 +178,7 @@ def test_equal_fattening_and_thinning_give_equal_shares_at_every_size(grown: int
         )
         scene = Scene("step", gt=truth, masks={"nonocc": np.ones(shape, bool)}, resolution=size)
         metric = "d-fat" if grown > 0 else "d-thin"
-        found.append(evaluate(estimate, scene, [metric], ["nonocc"]).value(metric))
+        found.append(sg.evaluate(estimate, scene, [metric], ["nonocc"]).value(metric))
     assert max(found) < 1.2 * min(found), found
     assert found == pytest.approx([share] * 3, rel=0.2)
 
@@ -186,6 +188,6 @@ def test_an_unstated_size_follows_from_the_width() -> None:
     for width, jumps in ((3000, False), (300, True)):
         truth = np.where(np.arange(width) < width // 2, 20.0, 30.0)[None].repeat(120, axis=0).astype(np.float32)
         scene = Scene("step", gt=truth, masks={"nonocc": np.ones(truth.shape, bool)})
-        (score,) = evaluate(truth, scene, ["d-fat"], ["nonocc"])
+        (score,) = sg.evaluate(truth, scene, ["d-fat"], ["nonocc"])
         assert (score.count > 0) == jumps
         assert jumps or score.note.endswith("exceeds 8 px per px (s = 1)")

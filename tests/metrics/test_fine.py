@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stereogauge as sg
-from stereogauge.evaluation.evaluate import evaluate, picture
 from stereogauge.model import Scene
 from stereogauge.scores.score import Score
 
@@ -32,7 +31,7 @@ def poles() -> np.ndarray:
 
 def scores(estimate: np.ndarray, metrics: list[str] | None = None, truth: np.ndarray | None = None) -> dict[str, Score]:
     scene = Scene("poles", gt=poles() if truth is None else truth, masks={"nonocc": EVERYWHERE}, resolution=1.0)
-    return {score.metric: score for score in evaluate(estimate, scene, metrics or ALL, ["nonocc"])}
+    return {score.metric: score for score in sg.evaluate(estimate, scene, metrics or ALL, ["nonocc"])}
 
 
 def test_the_ground_truth_scores_exactly_zero() -> None:
@@ -84,7 +83,7 @@ def test_porosity_of_a_full_size_image_is_the_same_however_many_threads_opencv_h
     try:
         for threads in (1, 2):
             cv2.setNumThreads(threads)
-            sums.append(next(iter(evaluate(estimate, scene, ["f-por"], ["nonocc"]))).sum)
+            sums.append(next(iter(sg.evaluate(estimate, scene, ["f-por"], ["nonocc"]))).sum)
     finally:
         cv2.setNumThreads(before)
     rows, columns = np.nonzero(truth[30:-30, 30:-30] == 60.0)
@@ -144,7 +143,7 @@ def test_a_structure_is_found_from_a_fifth_of_its_pixels_on(rows: int, found: bo
     assert scores(estimate)["f-missing"].value == (0.0 if found else 0.5)
     scene = Scene("poles", gt=poles(), masks={"nonocc": EVERYWHERE}, resolution=1.0)
     stricter = sg.load_protocol().replace(**{"geometry.fine_found_share": 0.5})
-    assert evaluate(estimate, scene, ["f-missing"], ["nonocc"], stricter).value("f-missing") == 0.5
+    assert sg.evaluate(estimate, scene, ["f-missing"], ["nonocc"], stricter).value("f-missing") == 0.5
 
 
 def test_specks_are_no_fragments() -> None:
@@ -196,7 +195,7 @@ def test_the_policy_exclude_leaves_missing_estimates_out() -> None:
     estimate[70, SECOND] = np.nan
     scene = Scene("poles", gt=poles(), masks={"nonocc": EVERYWHERE}, resolution=1.0)
     protocol = sg.load_protocol().replace(invalid="exclude")
-    found = {score.metric: score for score in evaluate(estimate, scene, ALL, ["nonocc"], protocol)}
+    found = {score.metric: score for score in sg.evaluate(estimate, scene, ALL, ["nonocc"], protocol)}
     assert (found["f-frag"].value, found["f-frag"].count, found["f-frag"].missing) == (0.5, 1, 1)
     assert (found["f-missing"].value, found["f-missing"].count, found["f-missing"].missing) == (0.0, 1, 1)
     assert (found["f-por"].value, found["f-por"].count) == (0.0, 4 * (ROWS - 1))
@@ -265,7 +264,7 @@ def test_the_picture_of_fragments_names_whole_divided_and_lost_structures() -> N
     estimate[70, FIRST] = 20.0
     estimate[:, SECOND] = 20.0
     scene = Scene("poles", gt=poles(), masks={"nonocc": EVERYWHERE}, resolution=1.0)
-    drawn = picture(estimate, scene, "f-frag")
+    drawn = sg.picture(estimate, scene, "f-frag")
     counts = {text: np.count_nonzero(drawn.values == value) for value, (text, _) in drawn.legend.items()}
     assert counts == {
         "structure in one part": 0,
@@ -281,14 +280,16 @@ def test_the_picture_of_porosity_holds_the_scores_own_values() -> None:
     estimate = poles()
     estimate[60:63, FIRST] = 20.0
     scene = Scene("poles", gt=poles(), masks={"nonocc": EVERYWHERE}, resolution=1.0)
-    assert np.nansum(picture(estimate, scene, "f-por").values) == pytest.approx(scores(estimate)["f-por"].sum, rel=1e-5)
+    assert np.nansum(sg.picture(estimate, scene, "f-por").values) == pytest.approx(
+        scores(estimate)["f-por"].sum, rel=1e-5
+    )
 
 
 def test_the_picture_of_fattening_counts_what_the_score_counts() -> None:
     estimate = poles()
     estimate[:, 57:60] = 60.0
     scene = Scene("poles", gt=poles(), masks={"nonocc": EVERYWHERE}, resolution=1.0)
-    drawn = picture(estimate, scene, "f-fat")
+    drawn = sg.picture(estimate, scene, "f-fat")
     names = {text: value for value, (text, _) in drawn.legend.items()}
     assert (
         np.count_nonzero(drawn.values == names["background taken for structure, or beside a lost row"])

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import stereogauge as sg
 from stereogauge.errors import FileError, SizeError
-from stereogauge.evaluation.evaluate import evaluate, picture
 from stereogauge.metrics.surfaces import circular_earth_movers_distance
 from stereogauge.model import Scene
 from stereogauge.scores.score import Score
@@ -33,7 +33,7 @@ def wall(**more: object) -> Scene:
 
 
 def scores(estimate: np.ndarray, metrics: list[str] | None = None, scene: Scene | None = None) -> dict[str, Score]:
-    return {score.metric: score for score in evaluate(estimate, scene or wall(), metrics or ALL, ["nonocc"])}
+    return {score.metric: score for score in sg.evaluate(estimate, scene or wall(), metrics or ALL, ["nonocc"])}
 
 
 def test_an_exact_plane_scores_zero_on_everything() -> None:
@@ -200,9 +200,9 @@ def test_drawn_planes_of_another_size_or_in_colour_are_refused(tmp_path: Path) -
 def test_pictures_hold_the_scores_own_values() -> None:
     noisy = PLANE + np.random.default_rng(0).normal(0, 0.5, PLANE.shape).astype(np.float32)
     found = scores(noisy)
-    assert np.nanmean(picture(noisy, wall(), "p-bump").values) == pytest.approx(found["p-bump"].value, rel=1e-5)
-    assert np.nanmean(picture(noisy, wall(), "p-mis").values) == pytest.approx(found["p-mis"].value, rel=1e-5)
-    offset = picture(noisy, wall(), "p-off")
+    assert np.nanmean(sg.picture(noisy, wall(), "p-bump").values) == pytest.approx(found["p-bump"].value, rel=1e-5)
+    assert np.nanmean(sg.picture(noisy, wall(), "p-mis").values) == pytest.approx(found["p-mis"].value, rel=1e-5)
+    offset = sg.picture(noisy, wall(), "p-off")
     assert offset.kind == "diverging"
     assert np.nanmean(np.abs(offset.values)) == pytest.approx(found["p-off"].value, rel=1e-5)
 
@@ -252,7 +252,7 @@ def test_bounded_bumpiness_is_not_decided_by_an_outlier() -> None:
     estimate[60, 80] += 100
     estimate[:, 40] += np.float32(0.1)
     scene = Scene("wall", gt=truth, masks={"nonocc": np.ones(truth.shape, bool)}, resolution=0.25)
-    table = evaluate(estimate, scene, ["p-bump", "p-bump-clip@1"], ["nonocc"])
+    table = sg.evaluate(estimate, scene, ["p-bump", "p-bump-clip@1"], ["nonocc"])
     (score,) = [one for one in table if one.metric == "p-bump-clip@1"]
     line = 0.1 * (2 + 1 + 1)
     assert table.value("p-bump-clip@1") * score.count == pytest.approx(5 + line * 110, rel=1e-3)
@@ -266,7 +266,7 @@ def test_what_a_quantised_ground_truth_cannot_measure_is_said(step: float) -> No
     truth = (np.round(exact / step) * step if step else exact).astype(np.float32)
     scene = Scene("wall", gt=truth, masks={"nonocc": np.ones(truth.shape, bool)}, resolution=0.25)
     notes = {
-        score.metric: score.note for score in evaluate(exact, scene, ["p-bump", "p-bump-rel", "p-mis"], ["nonocc"])
+        score.metric: score.note for score in sg.evaluate(exact, scene, ["p-bump", "p-bump-rel", "p-mis"], ["nonocc"])
     }
     for metric in ("p-bump", "p-mis"):
         assert ("quantised in steps of 0.25 px: differences below that are not measurable" in notes[metric]) == (

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stereogauge.evaluation.evaluate import evaluate, picture
+import stereogauge as sg
 from stereogauge.io.files import DisparityFile
 from stereogauge.metrics.self_consistency import acceleration, gradient_length
 from stereogauge.model import Scene
@@ -19,7 +19,7 @@ STEP = np.array([[1, 1, 5, 5]] * 3, np.float32)
 
 def score(estimate: np.ndarray, metric: str) -> tuple[float, int, int]:
     scene = Scene("hand", left=np.zeros((*estimate.shape, 3), np.uint8))
-    found = evaluate(estimate, scene, [metric], ["all"]).score(metric)
+    found = sg.evaluate(estimate, scene, [metric], ["all"]).score(metric)
     return found.value, found.count, found.missing
 
 
@@ -64,7 +64,7 @@ def test_adding_a_constant_changes_nothing(offset: float, threshold: float) -> N
 
 
 def test_the_picture_is_the_slope_itself() -> None:
-    shown = picture(STEP, Scene("hand", left=np.zeros((3, 4, 3), np.uint8)), "smooth-gradient@1")
+    shown = sg.picture(STEP, Scene("hand", left=np.zeros((3, 4, 3), np.uint8)), "smooth-gradient@1")
     assert np.array_equal(shown.values, gradient_length(STEP), equal_nan=True)
 
 
@@ -75,7 +75,7 @@ def test_a_map_that_is_wrong_everywhere_is_as_smooth_as_the_truth(data_root: Pat
     """
     source = DisparityFile(data_root / "middlebury-v2" / name / "groundtruth.png", "middlebury", scale)
     scene = Scene(name, gt=source)
-    table = evaluate(
+    table = sg.evaluate(
         {"truth": scene.gt, "shifted": scene.gt - 1},
         scene,
         ["smooth-gradient@1", "smooth-acceleration@1", "bad@1", "mse"],

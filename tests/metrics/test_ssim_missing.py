@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skimage.metrics import structural_similarity
 
-from stereogauge.evaluation.evaluate import evaluate
+import stereogauge as sg
 from stereogauge.metrics.image_quality import range_ssim
 from stereogauge.model import Calibration, Scene
 
@@ -30,7 +30,7 @@ def scene(truth: np.ndarray) -> Scene:
 def test_without_gaps_both_are_the_mean_of_scikit_image(seed: int) -> None:
     truth, estimate = pair(seed)
     expected = structural_similarity(truth, estimate, data_range=PEAK)
-    table = evaluate(estimate, scene(truth), ["ssim", "r-ssim"], ["all"])
+    table = sg.evaluate(estimate, scene(truth), ["ssim", "r-ssim"], ["all"])
     assert table.value("ssim") == pytest.approx(expected, abs=1e-5)
     assert table.value("r-ssim") == pytest.approx(expected, abs=1e-5)
 
@@ -87,7 +87,7 @@ def test_a_perfect_sparse_map_has_similarity_one_and_says_what_is_missing() -> N
     truth, _ = pair(5)
     estimate = truth.copy()
     estimate[np.random.default_rng(0).random(truth.shape) < 0.3] = np.nan
-    found = evaluate(estimate, scene(truth), ["r-ssim"], ["all"]).score("r-ssim")
+    found = sg.evaluate(estimate, scene(truth), ["r-ssim"], ["all"]).score("r-ssim")
     assert found.value == pytest.approx(1.0)
     inner = estimate[3:-3, 3:-3]  # a window keeps 3 px from the image's edge
     assert (found.count, found.missing) == (np.isfinite(inner).sum(), np.isnan(inner).sum())
@@ -96,7 +96,7 @@ def test_a_perfect_sparse_map_has_similarity_one_and_says_what_is_missing() -> N
 def test_a_window_that_lacks_an_estimate_counts_as_missing() -> None:
     truth, estimate = pair(6)
     estimate[10, 10] = np.nan
-    found = evaluate(estimate, scene(truth), ["ssim"], ["all"]).score("ssim")
+    found = sg.evaluate(estimate, scene(truth), ["ssim"], ["all"]).score("ssim")
     height, width = truth.shape
     assert (found.count, found.missing) == ((height - 6) * (width - 6) - 49, 49)
 
@@ -104,6 +104,6 @@ def test_a_window_that_lacks_an_estimate_counts_as_missing() -> None:
 def test_ssim_has_no_value_where_no_window_is_complete_and_r_ssim_has() -> None:
     truth, estimate = pair(6)
     estimate[::4, ::4] = np.nan
-    table = evaluate(estimate, scene(truth), ["ssim", "r-ssim"], ["all"])
+    table = sg.evaluate(estimate, scene(truth), ["ssim", "r-ssim"], ["all"])
     assert np.isnan(table.value("ssim"))
     assert 0 < table.value("r-ssim") < 1

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from skimage import filters
 
+import stereogauge as sg
 from stereogauge.datasets.synthetic import load_synthetic
-from stereogauge.evaluation.evaluate import evaluate, picture
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.surfaces import hessian_norm, metric_normals
 from stereogauge.model import Calibration, Scene
@@ -25,7 +25,7 @@ BOTH = ["surface-bump", "normal-error"]
 
 def value(estimate: np.ndarray, metric: str, truth: np.ndarray = TRUTH) -> float:
     scene = Scene("wall", gt=truth, masks={"nonocc": np.ones(truth.shape, bool)}, calibration=CALIBRATION)
-    return evaluate(estimate, scene, [metric], ["nonocc"]).value(metric)
+    return sg.evaluate(estimate, scene, [metric], ["nonocc"]).value(metric)
 
 
 def plane_seen(normal: tuple[float, float, float], distance: float) -> np.ndarray:
@@ -76,16 +76,16 @@ def test_windows_with_a_missing_estimate_are_left_out_and_counted(metric: str) -
     estimate = TRUTH.copy()
     estimate[60, 80] = np.nan
     scene = Scene("wall", gt=TRUTH, masks={"nonocc": np.ones(TRUTH.shape, bool)}, calibration=CALIBRATION)
-    (score,) = evaluate(estimate, scene, [metric], ["nonocc"])
+    (score,) = sg.evaluate(estimate, scene, [metric], ["nonocc"])
     assert (score.value, score.missing) == (0.0, 25)
-    (nothing,) = evaluate(np.full(TRUTH.shape, np.nan), scene, [metric], ["nonocc"])
+    (nothing,) = sg.evaluate(np.full(TRUTH.shape, np.nan), scene, [metric], ["nonocc"])
     assert np.isnan(nothing.value)
     assert "no pixel of region 'nonocc' has an estimate" in nothing.note
 
 
 def test_normals_need_a_calibration_and_say_so() -> None:
     scene = Scene("wall", gt=TRUTH, masks={"nonocc": np.ones(TRUTH.shape, bool)})
-    (score,) = evaluate(TRUTH, scene, ["normal-error"], ["nonocc"])
+    (score,) = sg.evaluate(TRUTH, scene, ["normal-error"], ["nonocc"])
     assert np.isnan(score.value)
     assert "needs a calibration" in score.note
 
@@ -104,7 +104,7 @@ def test_noise_on_a_dome_is_bumpy_and_misaligned() -> None:
     scene = next(iter(load_synthetic("curved")))
     noisy = scene.gt + np.random.default_rng(0).normal(0, 0.2, scene.shape).astype(np.float32)
     metrics = ["surface-bump@0.05:curved", "normal-error:curved"]
-    exact, rough = (evaluate(map_, scene, metrics, ["nonocc"], "hci") for map_ in (scene.gt, noisy))
+    exact, rough = (sg.evaluate(map_, scene, metrics, ["nonocc"], "hci") for map_ in (scene.gt, noisy))
     for metric in ("surface-bump@0.05", "normal-error"):
         assert exact.value(metric, "curved") == 0.0
         assert rough.value(metric, "curved") > 1.0
@@ -114,7 +114,7 @@ def test_pictures_hold_the_scores_own_values() -> None:
     rough = TRUTH + np.random.default_rng(0).normal(0, 0.01, TRUTH.shape).astype(np.float32)
     scene = Scene("wall", gt=TRUTH, masks={"nonocc": np.ones(TRUTH.shape, bool)}, calibration=CALIBRATION)
     inside = np.s_[2:-2, 2:-2]
-    bumps = picture(rough, scene, "surface-bump@0.05").values[inside]
+    bumps = sg.picture(rough, scene, "surface-bump@0.05").values[inside]
     assert np.nanmean(bumps) == pytest.approx(value(rough, "surface-bump@0.05"), rel=1e-4)
-    angles = picture(rough, scene, "normal-error").values[inside]
+    angles = sg.picture(rough, scene, "normal-error").values[inside]
     assert np.nanmedian(angles) == pytest.approx(value(rough, "normal-error"), rel=1e-4)

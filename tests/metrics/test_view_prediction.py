@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skimage.metrics import mean_squared_error, peak_signal_noise_ratio, structural_similarity
 
+import stereogauge as sg
 from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.errors import SizeError
-from stereogauge.evaluation.evaluate import evaluate, picture
 from stereogauge.metrics.view_prediction import splatted_view, warped_view
 from stereogauge.model import Scene
 
@@ -88,7 +88,7 @@ def test_a_missing_estimate_leaves_a_hole_and_no_worse_neighbour(position: float
 def test_the_scores_are_those_of_scikit_image_when_there_is_no_hole() -> None:
     rng = np.random.default_rng(5)
     left, right = (rng.integers(0, 256, (40, 50)).astype(np.uint8) for _ in range(2))
-    table = evaluate(np.zeros((40, 50), np.float32), Scene("s", left=left, right=right), METRICS, ["all"])
+    table = sg.evaluate(np.zeros((40, 50), np.float32), Scene("s", left=left, right=right), METRICS, ["all"])
     assert table.value("view-mse") == pytest.approx(mean_squared_error(left, right), rel=1e-6)
     assert table.value("view-psnr") == pytest.approx(peak_signal_noise_ratio(left, right, data_range=255), rel=1e-6)
     assert table.value("view-mssim") == pytest.approx(structural_similarity(left, right, data_range=255), rel=1e-5)
@@ -97,7 +97,7 @@ def test_the_scores_are_those_of_scikit_image_when_there_is_no_hole() -> None:
 def test_similarity_in_gaussian_windows_is_that_of_scikit_image() -> None:
     rng = np.random.default_rng(6)
     left, right = (rng.integers(0, 256, (40, 50)).astype(np.uint8) for _ in range(2))
-    table = evaluate(np.zeros((40, 50), np.float32), Scene("s", left=left, right=right), ["view-mssim-gaussian"])
+    table = sg.evaluate(np.zeros((40, 50), np.float32), Scene("s", left=left, right=right), ["view-mssim-gaussian"])
     expected = structural_similarity(
         left, right, data_range=255, gaussian_weights=True, sigma=1.5, use_sample_covariance=False
     )
@@ -110,7 +110,7 @@ def test_a_gaussian_window_with_a_hole_is_left_out() -> None:
     image = np.random.default_rng(2).integers(0, 256, (30, 30)).astype(np.uint8)
     estimate = np.zeros((30, 30), np.float32)
     estimate[:7] = NAN
-    found = evaluate(estimate, Scene("s", left=image, right=image), ["view-mssim-gaussian"]).score(
+    found = sg.evaluate(estimate, Scene("s", left=image, right=image), ["view-mssim-gaussian"]).score(
         "view-mssim-gaussian", "all"
     )
     assert found.value == pytest.approx(1.0)
@@ -119,13 +119,13 @@ def test_a_gaussian_window_with_a_hole_is_left_out() -> None:
 
 def test_mse_and_psnr_say_the_same_at_peak_255() -> None:
     scene = load_synthetic("planes", size=(96, 128))["planes-0"]
-    table = evaluate(scene.gt + 1, scene, METRICS, ["nonocc"])
+    table = sg.evaluate(scene.gt + 1, scene, METRICS, ["nonocc"])
     assert table.value("view-psnr") == pytest.approx(10 * math.log10(255**2 / table.value("view-mse")))
 
 
 def test_a_perfect_prediction_is_infinite_decibels() -> None:
     image = np.random.default_rng(0).integers(0, 256, (20, 20, 3)).astype(np.uint8)
-    table = evaluate(np.zeros((20, 20), np.float32), Scene("s", left=image, right=image), METRICS, ["all"])
+    table = sg.evaluate(np.zeros((20, 20), np.float32), Scene("s", left=image, right=image), METRICS, ["all"])
     assert table.value("view-mse") == 0.0
     assert table.value("view-psnr") == math.inf
     assert table.value("view-mssim") == pytest.approx(1.0)
@@ -137,7 +137,7 @@ def test_holes_are_counted_and_never_scored() -> None:
     estimate = np.zeros((30, 30), np.float32)
     estimate[:5] = NAN
     for metric in METRICS:
-        found = evaluate(estimate, Scene("s", left=image, right=image), [metric], ["all"]).score(metric)
+        found = sg.evaluate(estimate, Scene("s", left=image, right=image), [metric], ["all"]).score(metric)
         # A window of 7×7 px keeps 3 px from the image's edge, and rows 5 to 7 touch the gap.
         assert found.missing == (5 * 24 if metric == "view-mssim" else 5 * 30)
         assert found.count == (19 * 24 if metric == "view-mssim" else 25 * 30)
@@ -150,7 +150,7 @@ def test_a_map_without_estimates_gives_a_reason() -> None:
     image = np.zeros((12, 12), np.uint8)
     estimate = np.full((12, 12), NAN, np.float32)
     for metric in METRICS:
-        found = evaluate(estimate, Scene("s", left=image, right=image), [metric], ["all"]).score(metric)
+        found = sg.evaluate(estimate, Scene("s", left=image, right=image), [metric], ["all"]).score(metric)
         assert math.isnan(found.value)
         assert "could be rendered" in found.note
 
@@ -160,15 +160,15 @@ def test_sixteen_bit_images_score_on_the_scale_of_eight_bit_ones() -> None:
     left, right = (rng.integers(0, 256, (20, 24)).astype(np.uint8) for _ in range(2))
     wide = [image.astype(np.uint16) * 257 for image in (left, right)]
     estimate = np.ones((20, 24), np.float32)
-    narrow_score = evaluate(estimate, Scene("s", left=left, right=right), ["view-mse"], ["all"]).value("view-mse")
-    wide_score = evaluate(estimate, Scene("s", left=wide[0], right=wide[1]), ["view-mse"], ["all"]).value("view-mse")
+    narrow_score = sg.evaluate(estimate, Scene("s", left=left, right=right), ["view-mse"], ["all"]).value("view-mse")
+    wide_score = sg.evaluate(estimate, Scene("s", left=wide[0], right=wide[1]), ["view-mse"], ["all"]).value("view-mse")
     assert wide_score == pytest.approx(narrow_score, rel=1e-5)
 
 
 @pytest.mark.parametrize("positions", [(), (0.5,), (-1.0, 0.5, 2.0)])
 def test_the_truth_predicts_every_view_of_a_synthetic_scene(positions: tuple[float, ...]) -> None:
     scene = load_synthetic("boxes", size=(192, 256), views=positions)["boxes-0"]
-    table = evaluate({"truth": scene.gt, "wrong": scene.gt + 1}, scene, METRICS, ["nonocc"])
+    table = sg.evaluate({"truth": scene.gt, "wrong": scene.gt + 1}, scene, METRICS, ["nonocc"])
     truth, wrong = (table.value("view-psnr", algorithm=a) for a in ("truth", "wrong"))
     assert truth > 30
     assert truth > wrong + 4
@@ -179,7 +179,7 @@ def test_the_truth_predicts_every_view_of_a_synthetic_scene(positions: tuple[flo
 def test_every_further_view_is_used() -> None:
     single = load_synthetic("boxes", size=(96, 128), views=(0.5,))["boxes-0"]
     double = load_synthetic("boxes", size=(96, 128), views=(0.5, 2.0))["boxes-0"]
-    counts = [evaluate(s.gt, s, ["view-mse"], ["all"]).score("view-mse") for s in (single, double)]
+    counts = [sg.evaluate(s.gt, s, ["view-mse"], ["all"]).score("view-mse") for s in (single, double)]
     pixels = 96 * 128
     assert counts[0].count + counts[0].missing == pytest.approx(pixels, abs=1)
     assert counts[1].count + counts[1].missing == pytest.approx(2 * pixels, abs=2)
@@ -187,26 +187,26 @@ def test_every_further_view_is_used() -> None:
 
 def test_pictures_show_the_rendered_view_and_the_difference() -> None:
     scene = load_synthetic("boxes", size=(96, 128))["boxes-0"]
-    rendered = picture(scene.gt, scene, "view-psnr")
+    rendered = sg.picture(scene.gt, scene, "view-psnr")
     assert rendered.kind == "rgb"
     assert rendered.values.dtype == np.uint8
     visible = scene.mask("nonocc")
     assert np.abs(rendered.values.astype(float) - scene.left)[visible].mean() < 1.5
-    difference = picture(scene.gt, scene, "view-mse")
+    difference = sg.picture(scene.gt, scene, "view-mse")
     squared = np.nanmean(difference.values[visible].astype(np.float64) ** 2)
-    assert squared == pytest.approx(evaluate(scene.gt, scene, ["view-mse"], ["nonocc"]).value("view-mse"), rel=1e-6)
-    assert picture(scene.gt, scene, "view-mssim").limits == (0.0, 1.0)
+    assert squared == pytest.approx(sg.evaluate(scene.gt, scene, ["view-mse"], ["nonocc"]).value("view-mse"), rel=1e-6)
+    assert sg.picture(scene.gt, scene, "view-mssim").limits == (0.0, 1.0)
 
 
 def test_images_of_another_size_are_refused() -> None:
     scene = Scene("s", gt=np.ones((4, 5)), left=np.zeros((4, 5), np.uint8), right=np.zeros((4, 6), np.uint8))
     with pytest.raises(SizeError, match="6×4, the estimate 5×4"):
-        evaluate(np.ones((4, 5), np.float32), scene, ["view-mse"], ["all"])
+        sg.evaluate(np.ones((4, 5), np.float32), scene, ["view-mse"], ["all"])
 
 
 def test_without_a_right_image_there_is_no_score(tmp_path: Path) -> None:
     scene = Scene("s", gt=np.ones((4, 5)), left=np.zeros((4, 5), np.uint8))
-    found = evaluate(np.ones((4, 5), np.float32), scene, ["view-mse"], ["all"]).score("view-mse")
+    found = sg.evaluate(np.ones((4, 5), np.float32), scene, ["view-mse"], ["all"]).score("view-mse")
     assert math.isnan(found.value)
     assert "right" in found.note
 
@@ -214,7 +214,7 @@ def test_without_a_right_image_there_is_no_score(tmp_path: Path) -> None:
 def test_whole_numbers_of_any_type_and_floats_are_levels_to_255() -> None:
     left, right = (np.random.default_rng(seed).integers(0, 255, (20, 30)) for seed in (0, 1))
     values = [
-        evaluate(np.full((20, 30), 4.0), Scene("s", left=left.astype(kind), right=right.astype(kind)), ["view-mse"])
+        sg.evaluate(np.full((20, 30), 4.0), Scene("s", left=left.astype(kind), right=right.astype(kind)), ["view-mse"])
         for kind in (np.uint8, np.int64, np.int16, np.float64)
     ]
     assert [table.value("view-mse", "all") for table in values] == pytest.approx(
@@ -226,7 +226,7 @@ def test_whole_numbers_of_any_type_and_floats_are_levels_to_255() -> None:
 def test_a_further_view_needs_no_right_image() -> None:
     left = np.random.default_rng(0).integers(0, 255, (20, 30)).astype(np.uint8)
     scene = Scene("s", left=left, views={0.5: np.roll(left, -2, axis=1)})
-    found = evaluate(np.full((20, 30), 4.0), scene, ["view-mse"], ["all"]).score("view-mse")
+    found = sg.evaluate(np.full((20, 30), 4.0), scene, ["view-mse"], ["all"]).score("view-mse")
     assert found.value == 0
     assert (found.count, found.missing) == (20 * 28, 20 * 2)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import stereogauge as sg
 from stereogauge.errors import SizeError
-from stereogauge.evaluation.evaluate import evaluate, picture
 from stereogauge.metrics.registry import metrics
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol, load_protocol
@@ -49,7 +49,7 @@ ESTIMATES = {
 
 @pytest.mark.parametrize("name", ESTIMATES)
 def test_every_metric_survives_hopeless_estimates(name: str) -> None:
-    for score in evaluate(ESTIMATES[name].astype(np.float32), scene_of(world()), GEOMETRY, ["nonocc"], protocol()):
+    for score in sg.evaluate(ESTIMATES[name].astype(np.float32), scene_of(world()), GEOMETRY, ["nonocc"], protocol()):
         assert np.isnan(score.value) == (score.count == 0), score
         assert not (np.isnan(score.value) and not score.note), score
         assert not np.isinf(score.value)
@@ -57,7 +57,7 @@ def test_every_metric_survives_hopeless_estimates(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["nan", "infinite", "minus infinite"])
 def test_an_estimate_without_a_value_is_never_perfect(name: str) -> None:
-    for score in evaluate(ESTIMATES[name].astype(np.float32), scene_of(world()), GEOMETRY, ["nonocc"], protocol()):
+    for score in sg.evaluate(ESTIMATES[name].astype(np.float32), scene_of(world()), GEOMETRY, ["nonocc"], protocol()):
         assert score.value != 0.0, score
         assert score.missing > 0, score
 
@@ -77,14 +77,14 @@ TRUTHS = {
 def test_every_metric_survives_hopeless_ground_truth(name: str) -> None:
     truth = TRUTHS[name].astype(np.float32)
     estimate = np.full(truth.shape, 25.0, np.float32)
-    for score in evaluate(estimate, scene_of(truth), GEOMETRY, ["nonocc"], protocol()):
+    for score in sg.evaluate(estimate, scene_of(truth), GEOMETRY, ["nonocc"], protocol()):
         assert np.isnan(score.value) == (score.count == 0), score
         assert not (np.isnan(score.value) and not score.note), score
 
 
 @pytest.mark.parametrize("name", ["none known", "one known"])
 def test_ground_truth_without_neighbours_metrics_nothing(name: str) -> None:
-    for score in evaluate(world(), scene_of(TRUTHS[name].astype(np.float32)), GEOMETRY, ["nonocc"], protocol()):
+    for score in sg.evaluate(world(), scene_of(TRUTHS[name].astype(np.float32)), GEOMETRY, ["nonocc"], protocol()):
         assert (score.count, score.note[:14]) == (0, "not applicable")
 
 
@@ -92,13 +92,13 @@ def test_ground_truth_without_neighbours_metrics_nothing(name: str) -> None:
 def test_every_picture_survives_hopeless_ground_truth(name: str) -> None:
     truth = TRUTHS[name].astype(np.float32)
     for metric in GEOMETRY:
-        drawn = picture(np.full(truth.shape, 25.0, np.float32), scene_of(truth), metric, protocol())
+        drawn = sg.picture(np.full(truth.shape, 25.0, np.float32), scene_of(truth), metric, protocol())
         assert drawn.values.shape == truth.shape
 
 
 def test_an_estimate_of_another_size_is_refused_with_both_sizes() -> None:
     with pytest.raises(SizeError, match=r"10 × 5.*120 × 90"):
-        evaluate(np.ones((5, 10), np.float32), scene_of(world()), ["d-fat"], ["nonocc"], protocol())
+        sg.evaluate(np.ones((5, 10), np.float32), scene_of(world()), ["d-fat"], ["nonocc"], protocol())
 
 
 @pytest.mark.parametrize("family", [name.partition("@")[0] for name in GEOMETRY])

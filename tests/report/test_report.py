@@ -17,7 +17,6 @@ from stereogauge.errors import unknown_name
 from stereogauge.protocol import load_protocol
 from stereogauge.ranking import ScoreCube
 from stereogauge.ranking.profile import Profile
-from stereogauge.ranking.run import rank
 from stereogauge.report import page as page_module
 from stereogauge.report.analyses import ANALYSES, AnalysisOptions, one_column_each
 from stereogauge.report.build import build, reason_text, weights_in_force
@@ -190,9 +189,9 @@ class TestGalleries:
 
 def test_a_profile_is_described_as_it_is_meant_only_where_it_is_measured(scores: ScoreCube) -> None:
     mine = Profile("mine", "Mine", "Half and half.", {"rms": 0.5, "bad@1": 0.5})
-    assert weights_in_force(mine, rank(scores, "weighted", weights=mine.weights)) == "Half and half."
+    assert weights_in_force(mine, sg.rank(scores, "weighted", weights=mine.weights)) == "Half and half."
     more = Profile("more", "More", "A third each.", {"rms": 1 / 3, "bad@1": 1 / 3, "mae": 1 / 3})
-    text = weights_in_force(more, rank(scores, "weighted", weights=more.weights))
+    text = weights_in_force(more, sg.rank(scores, "weighted", weights=more.weights))
     assert "third" not in text
     assert "mae" in text
     assert "accuracy 100 %" in text

@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import stereogauge as sg
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.profile import load_profile, shipped_profiles
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.maxima import maximum
 from stereogauge.scores.score import Score
-from stereogauge.scores.table import ScoreTable
 
 
 def score(algorithm: str, scene: str, metric: str, region: str, value: float, dataset: str = "m") -> Score:
     return Score(dataset, scene, algorithm, metric, region, value, value * 2, 7, 1, "hash")
 
 
-TABLE = ScoreTable(
+TABLE = sg.ScoreTable(
     [
         score("SGM", "teddy", "bad@1", "all", 3.0),
         score("SGM", "teddy", "d-fat", "disc-background", 0.2),
@@ -42,12 +42,12 @@ def test_a_table_becomes_a_cube_with_gaps_where_it_has_no_score() -> None:
 
 
 def test_a_cube_gives_its_table_back() -> None:
-    complete = ScoreTable(s for s in TABLE if s.metric == "bad@1")
+    complete = sg.ScoreTable(s for s in TABLE if s.metric == "bad@1")
     assert sorted(map(repr, ScoreCube.of(complete).scores())) == sorted(map(repr, complete))
 
 
 def test_scenes_of_two_datasets_keep_apart() -> None:
-    both = ScoreTable(
+    both = sg.ScoreTable(
         [score("SGM", "teddy", "bad@1", "all", 1.0, "v2"), score("SGM", "teddy", "bad@1", "all", 2.0, "v3")]
     )
     cube = ScoreCube.of(both)
@@ -82,7 +82,7 @@ def test_an_unknown_name_is_refused_with_what_there_is(part: str, name: str) -> 
 
 
 def test_two_scores_under_one_key_are_refused() -> None:
-    twice = ScoreTable([score("SGM", "teddy", "bad@1", "all", 1.0)] * 2)
+    twice = sg.ScoreTable([score("SGM", "teddy", "bad@1", "all", 1.0)] * 2)
     with pytest.raises(StereogaugeError, match="same algorithm"):
         ScoreCube.of(twice)
 

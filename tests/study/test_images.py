@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import stereogauge as sg
-from stereogauge.cli import _application
+from stereogauge.cli import application
 from stereogauge.errors import NotApplicable, StereogaugeError
 from stereogauge.study.figures import response_curves_data
 from stereogauge.study.images import IMAGE_DAMAGES, image_damage_called, right_view, run_image_study
@@ -94,7 +94,7 @@ def test_a_scene_without_images_says_so() -> None:
 def test_the_command_prints_every_matcher(tmp_path: Path) -> None:
     arguments = ["study", "synthetic:planes", "--size", "96x72", "--images", "--matcher", "sgm", "--matcher"]
     arguments += ["opencv-bm", "--damages", "gain,jpeg", "--strengths", "gain=0.3", "--format", "json"]
-    done = CliRunner().invoke(_application("study", {}), arguments)
+    done = CliRunner().invoke(application("study", {}), arguments)
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)["images"]
     assert set(found) == {"sgm", "opencv-bm"}

@@ -13,7 +13,6 @@ from stereogauge.scores.column import Column
 from stereogauge.scores.facts import SceneFacts
 from stereogauge.scores.maxima import usual_maximum
 from stereogauge.scores.score import Score
-from stereogauge.scores.table import ScoreTable
 from stereogauge.tuning.definition import scene_folds, scene_groups
 from stereogauge.tuning.objectives import (
     ObjectiveFunction,
@@ -37,8 +36,8 @@ def function() -> ObjectiveFunction:
     return ObjectiveFunction(profile_objective(WEIGHTS), COLUMNS, DEFAULT, maxima)
 
 
-def table(**algorithms: np.ndarray) -> ScoreTable:
-    return ScoreTable(
+def table(**algorithms: np.ndarray) -> sg.ScoreTable:
+    return sg.ScoreTable(
         Score("d", f"s{scene}", name, *column, value=float(row[index]), sum=0, count=1, missing=0, protocol="p")
         for name, scores in algorithms.items()
         for scene, row in enumerate(scores)

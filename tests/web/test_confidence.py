@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from tests.web.small import PROTOCOL, SHAPE, estimates, serving, truth, write_dataset
 
+import stereogauge as sg
 from stereogauge.confidence_measures.evaluation import combination_bound
 from stereogauge.confidence_measures.paper import PAPER
-from stereogauge.confidence_measures.sparsification import is_bad, sparsify, sparsify_by
+from stereogauge.confidence_measures.sparsification import is_bad, sparsify_by
 from stereogauge.datasets.declaration import dataset_threshold
 from stereogauge.evaluation.run import make_plan, run_plan
 from stereogauge.io import write_disparity
@@ -59,7 +60,7 @@ def test_curves_are_the_sparsification_of_the_map(base: str) -> None:
     answer = get(base + "confidence", params={"threshold": 1.5}).json()
     assert answer["available"] == [["sure", "alpha"]]
     assert [curve["measure"] for curve in answer["curves"]] == ["first", "second"]
-    expected = sparsify(confidence(1), estimates(0)["rough"], truth(0), 1.5, higher_is_better=True)
+    expected = sg.sparsify(confidence(1), estimates(0)["rough"], truth(0), 1.5, higher_is_better=True)
     assert answer["curves"][0]["auc"] == pytest.approx(expected.auc)
     assert answer["curves"][0]["bad"] == pytest.approx(expected.rates(answer["density"]).tolist())
     assert answer["curves"][0]["oracle"][50] == 0.0
@@ -113,7 +114,7 @@ def test_a_declared_direction_is_read_so(confident: Store, tmp_path_factory: pyt
     given = [(curve["measure"], curve["better"], curve["declared"]) for curve in answer["curves"]]
     assert given == [("first", "lower", True), ("second", "higher", True)]
     for curve, values in zip(answer["curves"], (confidence(1), -confidence(2)), strict=True):
-        expected = sparsify(values, estimates(0)["rough"], truth(0), 1.5)
+        expected = sg.sparsify(values, estimates(0)["rough"], truth(0), 1.5)
         assert curve["auc"] == pytest.approx(expected.auc)
 
 
@@ -169,7 +170,7 @@ def test_domain_search_range_and_densities_are_parameters(base: str) -> None:
     (bound,) = [one for one in answer["bounds"] if one["algorithm"] == "census SGM"]
     assert bound["measures"] == ["entropy", "curvature"]  # what was requested, without their combination
     first = next(one for one in answer["curves"] if one["measure"] == "first")
-    expected = sparsify(confidence(1), estimates(0)["rough"], truth(0), 1.0, higher_is_better=True)
+    expected = sg.sparsify(confidence(1), estimates(0)["rough"], truth(0), 1.0, higher_is_better=True)
     assert first["range_mean"] == pytest.approx(expected.area(0.5, 0.9) / 0.4)
     assert get(base + "confidence", params={**asked, "low": 0.9, "high": 0.5}).status_code == 422
     paper = get(base + "confidence", params={**asked, "ndisp": 8, "region": "haeusler-klette"})

@@ -85,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         runs = _defaults(called, words)
         with _output_of(runs):
             for defaults in runs:
-                code = _application(called, defaults)(
+                code = application(called, defaults)(
                     words, standalone_mode=False, prog_name="stereogauge", default_map={called or "": defaults}
                 )
                 if code:
@@ -191,7 +191,7 @@ def _defaults(called: str | None, words: Sequence[str]) -> list[dict[str, Any]]:
 
 def _names_dataset(words: Sequence[str]) -> bool:
     """Whether the words of `evaluate` name a dataset, so that those of the project are not meant."""
-    command: Any = typer.main.get_command(_application("evaluate", {}))
+    command: Any = typer.main.get_command(application("evaluate", {}))
     own = list(words[words.index("evaluate") + 1 :])
     parsed = command.commands["evaluate"].make_context("evaluate", own, resilient_parsing=True)
     return parsed.params["dataset"] is not None
@@ -206,7 +206,7 @@ def _output_of(runs: Sequence[Mapping[str, Any]]) -> AbstractContextManager[None
     return one_document()
 
 
-def _application(called: str | None, defaults: Mapping[str, Any]) -> typer.Typer:
+def application(called: str | None, defaults: Mapping[str, Any]) -> typer.Typer:
     """The application with the called command; without one, or to complete words, all commands by their summaries."""
     app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
     app.callback()(_options)
