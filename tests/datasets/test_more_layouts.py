@@ -112,7 +112,7 @@ def test_argoverse_with_its_objects(tmp_path: Path, picture: Write, text: Write)
     with pytest.raises(FileError, match=r"stereo_info.json: .*baseline is a positive number.*found 0"):
         load_dataset("argoverse", tmp_path)
     text(images / "vehicle_calibration_stereo_info.json", "{}")
-    with pytest.raises(FileError, match="not a calibration of Argoverse"):
+    with pytest.raises(FileError, match="the calibration of Argoverse"):
         load_dataset("argoverse", tmp_path)
 
 

@@ -7,6 +7,7 @@ the reference, and P_right[0, 3] = −f·B.
 
 from __future__ import annotations
 
+import configparser
 import itertools
 import json
 import math
@@ -24,7 +25,7 @@ from stereogauge.loading import Declaration, convert, entry, entry_types, number
 from stereogauge.model import Calibration
 
 T = TypeVar("T")
-LARGEST_FILE = 65_536
+LARGEST_FILE, LARGEST_TEXT = 65_536, 1 << 20
 MILLIMETRE = 1e-3
 OFFSET_ERROR = 1.0
 """Pixels by which doffs may differ from the difference of the principal points."""
@@ -64,13 +65,21 @@ class _Camera(NamedTuple):
         return cls(float(matrix[0, 0]), (float(matrix[0, 2]), float(matrix[1, 2])), shift, size)
 
 
-def calibration_text(path: Path) -> str:
+def parsed(path: Path, read: Callable[[str], T], wanted: str) -> T:
+    """What `read` makes of the text of a small file of a dataset; `wanted` says in errors what the file should hold."""
+    text = calibration_text(path, LARGEST_TEXT)
+    try:
+        return read(text)
+    except (LookupError, TypeError, ValueError, ArithmeticError, SyntaxError, configparser.Error):
+        raise FileError(f"{path} should hold {wanted}.") from None
+
+
+def calibration_text(path: Path, largest: int = LARGEST_FILE) -> str:
     """The text of a calibration file, which is small."""
     try:
-        if path.stat().st_size > LARGEST_FILE:
+        if path.stat().st_size > largest:
             raise FileError(
-                f"{path} is not a calibration file: it has {path.stat().st_size} bytes, at most {LARGEST_FILE} "
-                f"are expected."
+                f"{path} is not a calibration file: it has {path.stat().st_size} bytes, at most {largest} are expected."
             )
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from stereogauge.datasets.declaration import family_of, load_dataset
-from stereogauge.datasets.native.calibrated_pairs import TRAINING_ORDER
+from stereogauge.datasets.native.middlebury import TRAINING_ORDER
 from stereogauge.datasets.results.find import find_results
 from stereogauge.datasets.validation import NOTE, PROBLEM, SHOWN, Finding
 from stereogauge.errors import DatasetError, FileError, StereogaugeError

@@ -1,4 +1,5 @@
-"""Indoor scenes: Booster and LayeredFlow with glass and mirrors, HCI's light fields and stereo folders like theirs.
+"""Indoor scenes: Booster and LayeredFlow with glass and mirrors, HCI's light fields and stereo folders like theirs, and
+surgery seen through stereo endoscopes, SCARED and SERV-CT, with calibrations of OpenCV in pixels and millimetres.
 
 Of a 9 × 9 light field the centre view (camera 40) is the left image and its right neighbour (41) the right one;
 disparities are signed because the cameras converge: Z = f·B / (d + f·B / focus distance). The rest of the centre row
@@ -8,14 +9,20 @@ gives further views.
 from __future__ import annotations
 
 import configparser
+from dataclasses import replace
 from pathlib import Path
 
-from stereogauge.datasets.calibration import MILLIMETRE, calibration_of, stored_matrices
+from stereogauge.datasets.calibration import (
+    MILLIMETRE,
+    calibration_of,
+    parsed,
+    read_stored_projections,
+    stored_matrices,
+)
 from stereogauge.datasets.declaration import DatasetFamily
 from stereogauge.datasets.layout import MAP_SUFFIXES
 from stereogauge.datasets.scene_layout import FoundScene, SceneFolders, SceneLayout, calibration_in, without_truth
-from stereogauge.errors import FileError
-from stereogauge.io.files import DisparityFile, FlagFile, LabelFile, MaskFile
+from stereogauge.io.files import ColourFile, DisparityFile, FlagFile, LabelFile, MaskFile
 from stereogauge.model import Calibration
 
 
@@ -114,20 +121,21 @@ _FLOATS = tuple(suffix for suffix in MAP_SUFFIXES if suffix not in (".png", ".pg
 
 
 def _parameters(path: Path) -> Calibration:
-    parser = configparser.ConfigParser()
-    try:
-        parser.read_string(path.read_text(encoding="utf-8"))
+
+    def read(text: str) -> dict[str, float]:
+        parser = configparser.ConfigParser()
+        parser.read_string(text)
         keys = ("focal_length_mm", "sensor_size_mm", "image_resolution_x_px")
         focal_mm, sensor_mm, width = (float(parser["intrinsics"][key]) for key in keys)
         baseline_mm, focus = (float(parser["extrinsics"][key]) for key in ("baseline_mm", "focus_distance_m"))
         focal, baseline = focal_mm / sensor_mm * width, baseline_mm / 1000
-        offset = focal * baseline / focus
-    except (configparser.Error, KeyError, ValueError, ZeroDivisionError):
-        raise FileError(
-            f"{path} should hold focal_length_mm, sensor_size_mm, image_resolution_x_px under [intrinsics] and "
-            "baseline_mm, focus_distance_m under [extrinsics]."
-        ) from None
-    return calibration_of(path, focal=focal, baseline=baseline, doffs=offset)
+        return {"focal": focal, "baseline": baseline, "doffs": focal * baseline / focus}
+
+    entries = (
+        "focal_length_mm, sensor_size_mm, image_resolution_x_px under [intrinsics] and baseline_mm, focus_distance_m "
+        "under [extrinsics]"
+    )
+    return calibration_of(path, **parsed(path, read, entries))
 
 
 def _folder(place: FoundScene) -> dict[str, str]:
@@ -196,4 +204,92 @@ HCI = DatasetFamily(
     ),
     scenes=SceneFolders((_LIGHT_FIELD, *_PLAIN_PAIRS), order=()),
     homepage="https://lightfield-analysis.uni-konstanz.de/",
+)
+
+
+_KEYFRAME = "{place**}/keyframe_{keyframe}"
+
+
+def _scared(files: str) -> SceneLayout:
+    """Rectified frames with files of these names in the folder of a keyframe; the files do not say their scale."""
+    truth, left, right = (
+        f"{_KEYFRAME}/{files.format(kind)}.png" for kind in ("disparity", "left_rectified", "right_rectified")
+    )
+    return SceneLayout(
+        id="{place}/keyframe_{keyframe}/{frame}",
+        film=True,
+        truth=DisparityFile(truth, "middlebury"),
+        left=left,
+        right=right,
+        calibration=calibration_in(f"{_KEYFRAME}/stereo_calib.json", read_stored_projections),
+        decode=lambda file, place, calibration: replace(file, scale=float(place.fields["scale"])),
+        derive=lambda place: {"frame": place.fields.get("frame", "")},
+    )
+
+
+SCARED = DatasetFamily(
+    id="scared",
+    name="SCARED (endoscopic data challenge 2019)",
+    layout=(
+        "as scared_toolkit rectifies it: dataset_1/keyframe_1/ with stereo_calib.json and "
+        "data/left_rectified/000000.png, data/right_rectified/, data/disparity/ (value / 128), also without data/; or "
+        "the keyframe alone as left_rectified.png, right_rectified.png, disparity.png"
+    ),
+    terms="As agreed on joining the challenge; for research.",
+    citation=(
+        "M. Allan et al., Stereo correspondence and reconstruction of endoscopic data challenge, arXiv:2101.01133, "
+        "2021."
+    ),
+    obtain=(
+        "join the challenge at https://endovissub2019-scared.grand-challenge.org, and rectify the frames with "
+        "`extract_sequence_dataset --disparity` of https://github.com/dimitrisPs/scared_toolkit."
+    ),
+    scenes=SceneFolders(
+        tuple(map(_scared, ("data/{}/{{frame}}", "{}/{{frame}}", "{}"))),
+        choices={"scale": ("128", "256")},
+    ),
+    options={"scale": "stored value per pixel: 128 (default of the toolkit's extraction) or 256"},
+    homepage="https://endovissub2019-scared.grand-challenge.org",
+    threshold=3.0,
+)
+
+OUTSIDE, NO_OVERLAP, HIDDEN_RIGHT, HIDDEN_LEFT = "#0000ff", "#ffff00", "#ff0000", "#00ff00"
+"""Colours of SERV-CT's occlusion images: outside of the reference, beyond the other image, not visible in it."""
+
+
+def _serv_ct(reference: str) -> SceneLayout:
+    """The pairs with references in folders of this name; the dataset was published with two."""
+    truth, occlusion = (
+        f"{{experiment}}/{reference}_{{variant}}/{kind}/{{frame}}.png" for kind in ("Disparity", "OcclusionL")
+    )
+    return SceneLayout(
+        id="{frame}",
+        truth=DisparityFile(truth, "kitti"),
+        left="{experiment}/Left_rectified/{frame}.png",
+        right="{experiment}/Right_rectified/{frame}.png",
+        masks={
+            "all": ColourFile(occlusion, (OUTSIDE,), invert=True),
+            "nonocc": ColourFile(occlusion, (OUTSIDE, NO_OVERLAP, HIDDEN_RIGHT, HIDDEN_LEFT), invert=True),
+        },
+        calibration=calibration_in("{experiment}/Rectified_calibration/{frame}.json", read_stored_projections),
+    )
+
+
+SERV_CT = DatasetFamily(
+    id="serv-ct",
+    name="SERV-CT",
+    layout=(
+        "Experiment_1/ and Experiment_2/ with Left_rectified/001.png, Right_rectified/, "
+        "Rectified_calibration/001.json, Ground_truth_CT/ (or Reference_CT/) with Disparity/001.png, OcclusionL/001.png"
+    ),
+    terms="As stated with the download; please cite the paper.",
+    citation=(
+        "P. J. E. Edwards, D. Psychogyios, S. Speidel, L. Maier-Hein and D. Stoyanov, SERV-CT: a disparity dataset "
+        "from cone-beam CT for validation of endoscopic 3D reconstruction, Medical Image Analysis 76, 2022."
+    ),
+    obtain="download it from https://www.ucl.ac.uk/interventional-surgical-sciences/serv-ct.",
+    scenes=SceneFolders(tuple(map(_serv_ct, ("Ground_truth", "Reference"))), roots=("", "SERV-CT")),
+    default="CT",
+    variants={"CT": "reference from cone-beam CT (default)", "RGB": "from structured light, of the second experiment"},
+    homepage="https://github.com/surgical-vision/servcttk",
 )
