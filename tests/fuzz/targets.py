@@ -21,15 +21,12 @@ from PIL import Image
 from tests.fuzz.readers import read_all, unpack_all
 from tests.io.malformed import exr_file
 from tests.web import uploads
-from tests.web.small import make_store, serving
+from tests.web.small import make_store, serving_store
 from tests.web.submitters import RULES, benchmark_on
 
 from stereogauge.evaluation.processes import TimeLimitExceeded, WorkerDied, WorkerProcess
 from stereogauge.io import write_disparity
 from stereogauge.store import open_store
-from stereogauge.web.app import create_app
-from stereogauge.web.site import Site
-from stereogauge.web.source import StoreSource
 
 BATCH = 100
 MEMORY = 6 << 30
@@ -218,7 +215,7 @@ def asked(folder: Path) -> Iterator[Attempt]:
     """A site; an answer of 500 or above is a finding."""
     with (
         open_store(make_store(folder), read_only=True) as store,
-        serving(create_app(Site(StoreSource(store), ["beta"]))) as base,
+        serving_store(store, ["beta"]) as base,
         httpx.Client(base_url=f"{base}/api/v1/", timeout=60) as client,
     ):
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
-from tests.web.small import serving
+from tests.web.small import serving_store
 
 import stereogauge as sg
 from stereogauge.cli import main
@@ -24,9 +24,6 @@ from stereogauge.scores.aggregation import aggregated
 from stereogauge.store import open_store
 from stereogauge.tables.formats import csv_table, html_table, latex_table
 from stereogauge.text import number_text
-from stereogauge.web.app import create_app
-from stereogauge.web.site import Site
-from stereogauge.web.source import StoreSource
 
 METRICS = ["bad@1", "rms", "quantile@50"]
 TRUTH = np.tile(np.linspace(4, 9, 24, dtype=np.float32), (12, 1))
@@ -181,7 +178,7 @@ def test_the_report(store: Path, expected: dict[str, dict[str, float]]) -> None:
 def client(store: Path) -> Iterator[httpx.Client]:
     with (
         open_store(store, read_only=True) as opened,
-        serving(create_app(Site(StoreSource(opened)))) as base,
+        serving_store(opened) as base,
         httpx.Client(base_url=f"{base}/api/v1/", timeout=60) as one,
     ):
         yield one

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -18,8 +19,12 @@ from stereogauge.datasets import load_dataset
 from stereogauge.evaluation.run import make_plan, run_plan
 from stereogauge.io import write_disparity
 from stereogauge.model import Dataset, ResultSet
-from stereogauge.store import open_store
+from stereogauge.store import Store, open_store
+from stereogauge.web.app import create_app
+from stereogauge.web.hiding import Hidden
 from stereogauge.web.server import server_config
+from stereogauge.web.site import Site
+from stereogauge.web.source import StoreSource
 
 SCENES = ("alpha", "beta", "gamma")
 SHAPE = (40, 56)
@@ -115,3 +120,8 @@ def serving(app: FastAPI) -> Iterator[str]:
     finally:
         server.should_exit = True
         thread.join()
+
+
+def serving_store(store: Store, hidden: Sequence[str] | Hidden = (), **options: Any) -> AbstractContextManager[str]:
+    """The site of a store, served as by `serving`; `options` are those of `Site`."""
+    return serving(create_app(Site(StoreSource(store), hidden, **options)))

@@ -8,14 +8,11 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from tests.web.small import MARKUP, make_store, serving
+from tests.web.small import MARKUP, make_store, serving_store
 from tests.web.visitor import BROWSER, Visitor
 
 import stereogauge as sg
 from stereogauge.store import open_store
-from stereogauge.web.app import create_app
-from stereogauge.web.site import Site
-from stereogauge.web.source import StoreSource
 
 pytestmark = BROWSER
 WEIGHTS = "weights=bad%401%3D2&weights=rms%3D1"
@@ -216,7 +213,7 @@ def test_answers_are_compressed(address: str) -> None:
 @pytest.fixture(scope="module")
 def without_profile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     location = make_store(tmp_path_factory.mktemp("profiles"))
-    with open_store(location) as store, serving(create_app(Site(StoreSource(store)))) as base:
+    with open_store(location) as store, serving_store(store) as base:
         yield base
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
-from tests.web.small import PROTOCOL, SHAPE, estimates, serving, truth, write_dataset
+from tests.web.small import PROTOCOL, SHAPE, estimates, serving_store, truth, write_dataset
 
 import stereogauge as sg
 from stereogauge.confidence_measures.evaluation import combination_bound
@@ -21,9 +21,6 @@ from stereogauge.evaluation.run import make_plan, run_plan
 from stereogauge.io import write_disparity
 from stereogauge.model import ResultSet
 from stereogauge.store import Store, open_store
-from stereogauge.web.app import create_app
-from stereogauge.web.site import Site
-from stereogauge.web.source import StoreSource
 
 get = functools.partial(httpx.get, timeout=60)
 
@@ -52,7 +49,7 @@ def confident(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 @pytest.fixture(scope="module")
 def base(confident: Store) -> Iterator[str]:
-    with serving(create_app(Site(StoreSource(confident)))) as address:
+    with serving_store(confident) as address:
         yield f"{address}/api/v1/"
 
 
@@ -67,7 +64,7 @@ def test_curves_are_the_sparsification_of_the_map(base: str) -> None:
 
 
 def test_a_hidden_scene_has_no_curves_and_is_not_offered(confident: Store) -> None:
-    with serving(create_app(Site(StoreSource(confident), hidden=["alpha"]))) as address:
+    with serving_store(confident, hidden=["alpha"]) as address:
         answer = get(f"{address}/api/v1/confidence")
         assert answer.json()["available"] == answer.json()["curves"] == []
         assert get(f"{address}/api/v1/confidence?scene=alpha").status_code == 403
@@ -109,7 +106,7 @@ def test_a_declared_direction_is_read_so(confident: Store, tmp_path_factory: pyt
     with open_store(folder / "scores.sqlite") as store:
         results = [ResultSet("sure", {"alpha": own / "alpha.pfm"})]
         run_plan(make_plan(store, dataset.subset(["alpha"]), results, PROTOCOL), store)
-        with serving(create_app(Site(StoreSource(store)))) as address:
+        with serving_store(store) as address:
             answer = get(f"{address}/api/v1/confidence", params={"threshold": 1.5}).json()
     given = [(curve["measure"], curve["better"], curve["declared"]) for curve in answer["curves"]]
     assert given == [("first", "lower", True), ("second", "higher", True)]

@@ -13,7 +13,7 @@ import httpx
 import numpy as np
 import pytest
 from benchmarks.bench_web import served
-from tests.web.small import serving
+from tests.web.small import serving, serving_store
 
 from stereogauge.allowance import UsedUpError, checkpoint
 from stereogauge.errors import StereogaugeError
@@ -169,7 +169,7 @@ def test_the_values_of_a_pixel_take_turns_with_pictures(opened: Store, monkeypat
         return {}
 
     monkeypatch.setattr("stereogauge.web.scenes.api.pixel_answer", slow)
-    with serving(create_app(Site(StoreSource(opened)))) as base, ThreadPoolExecutor(16) as pool:
+    with serving_store(opened) as base, ThreadPoolExecutor(16) as pool:
         address = f"{base}/api/v1/scenes/alpha/pixel?x=1&y="
         answers = list(pool.map(lambda row: httpx.get(f"{address}{row}", timeout=60).status_code, range(16)))
     assert answers == [200] * 16

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
-from tests.web.small import PROTOCOL, SCENES, estimates, serving, truth, write_dataset, write_results
+from tests.web.small import PROTOCOL, SCENES, estimates, serving_store, truth, write_dataset, write_results
 from tests.web.visitor import BROWSER, Visitor
 
 import stereogauge as sg
@@ -19,9 +19,6 @@ from stereogauge.io import write_disparity
 from stereogauge.metrics.declaration import COUNTS
 from stereogauge.metrics.registry import metrics
 from stereogauge.store import open_store
-from stereogauge.web.app import create_app
-from stereogauge.web.site import Site
-from stereogauge.web.source import StoreSource
 
 TAGS = {"good": {"technique": "global"}, "rough": {"technique": "learned", "trained-on": ["here", "there"]}}
 
@@ -58,7 +55,7 @@ def sure_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         )
     with open_store(folder / "s.sqlite") as store:
         run_plan(make_plan(store, data, results, PROTOCOL), store)
-        with serving(create_app(Site(StoreSource(store), ("gamma",)))) as base:
+        with serving_store(store, ("gamma",)) as base:
             yield base
 
 
@@ -130,7 +127,7 @@ def test_infinity_is_a_text_in_every_answer(sure_site: str, tmp_path: Path) -> N
     assert math.isinf(scores.value("psnr", algorithm="perfect"))
     with open_store(tmp_path / "s.sqlite") as store:
         store.write(scores)
-        with serving(create_app(Site(StoreSource(store)))) as base:
+        with serving_store(store) as base:
             table = asked(base, "table?column=psnr:all")
             assert table["values"][0] == ["inf"]
             assert table["scene_column"]["values"][0] == ["inf"]

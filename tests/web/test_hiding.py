@@ -10,7 +10,7 @@ import httpx
 import numpy as np
 import pytest
 from tests.web import uploads
-from tests.web.small import PROTOCOL, SHAPE, estimates, serving, truth, write_dataset, write_results
+from tests.web.small import PROTOCOL, SHAPE, estimates, serving, serving_store, truth, write_dataset, write_results
 from tests.web.submitters import RULES, SameProcess
 from tests.web.test_submissions import benchmark_at
 
@@ -32,7 +32,7 @@ PROBED = 60
 @pytest.fixture(scope="module")
 def two_hidden(opened: Store) -> Iterator[httpx.Client]:
     with (
-        serving(create_app(Site(StoreSource(opened), Hidden(["beta", "gamma"])))) as base,
+        serving_store(opened, Hidden(["beta", "gamma"])) as base,
         httpx.Client(base_url=f"{base}/api/v1/", timeout=60) as one,
     ):
         yield one

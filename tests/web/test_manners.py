@@ -11,13 +11,10 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.web.small import serving
+from tests.web.small import serving_store
 from tests.web.visitor import BROWSER, PULL, Visitor
 
 from stereogauge.store import Store, open_store
-from stereogauge.web.app import create_app
-from stereogauge.web.site import Site
-from stereogauge.web.source import StoreSource
 
 pytestmark = BROWSER
 AS_SEEN = """() => [...document.querySelectorAll("#board tr[data-algorithm]")]
@@ -213,7 +210,7 @@ def imported(opened: Store, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
     with ThreadPoolExecutor(1) as elsewhere:
         store = elsewhere.submit(make).result()
-    with store, serving(create_app(Site(StoreSource(store)))) as base:
+    with store, serving_store(store) as base:
         yield base
 
 

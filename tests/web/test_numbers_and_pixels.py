@@ -13,7 +13,7 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-from tests.web.small import MARKUP, PROTOCOL, SHAPE, estimates, serving, truth
+from tests.web.small import MARKUP, PROTOCOL, SHAPE, estimates, serving_store, truth
 from tests.web.visitor import BROWSER, Visitor
 
 import stereogauge as sg
@@ -22,9 +22,6 @@ from stereogauge.evaluation.run import make_plan, run_plan
 from stereogauge.io import write_disparity
 from stereogauge.model import ResultSet
 from stereogauge.store import Store, open_store
-from stereogauge.web.app import create_app
-from stereogauge.web.site import Site
-from stereogauge.web.source import StoreSource
 
 pytestmark = BROWSER
 
@@ -63,7 +60,7 @@ def two_protocols(small_store: Path, tmp_path_factory: pytest.TempPathFactory) -
         elsewhere.submit(add_wide, folder).result()
     with (
         open_store(folder / "scores.sqlite", read_only=True) as store,
-        serving(create_app(Site(StoreSource(store)))) as base,
+        serving_store(store) as base,
     ):
         yield base
 

@@ -13,7 +13,7 @@ import cv2
 import httpx
 import numpy as np
 import pytest
-from tests.web.small import PROTOCOL, SHAPE, make_store, serving, truth
+from tests.web.small import PROTOCOL, SHAPE, make_store, serving_store, truth
 from tests.web.visitor import BROWSER, Visitor
 
 from stereogauge.datasets import load_dataset
@@ -21,9 +21,6 @@ from stereogauge.evaluation.run import make_plan, run_plan
 from stereogauge.io import write_disparity
 from stereogauge.model import ResultSet
 from stereogauge.store import open_store
-from stereogauge.web.app import create_app
-from stereogauge.web.site import Site
-from stereogauge.web.source import StoreSource
 
 FILLED = PROTOCOL.replace(name="filled", invalid="fill", metrics=["bad@1", "rms"], regions=["all"])
 WEIGHED = PROTOCOL.replace(
@@ -67,7 +64,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def base(folder: Path) -> Iterator[str]:
     with (
         open_store(folder / "small.sqlite", read_only=True) as store,
-        serving(create_app(Site(StoreSource(store)))) as address,
+        serving_store(store) as address,
     ):
         yield address
 

@@ -10,12 +10,10 @@ import httpx
 import pytest
 from tests.postgres import PostgresServer
 from tests.web import uploads
-from tests.web.small import make_store, serving
+from tests.web.small import make_store, serving_store
 from tests.web.submitters import benchmark_on
 
 from stereogauge.store import Store, open_store
-from stereogauge.web.app import create_app
-from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource
 
 pytestmark = pytest.mark.postgres
@@ -38,7 +36,7 @@ def store(postgres_url: str, tmp_path: Path) -> Iterator[Store]:
 
 
 def test_every_answer_is_that_of_a_file(store: Store, client: httpx.Client) -> None:
-    with serving(create_app(Site(StoreSource(store), hidden=["beta"]))) as base:
+    with serving_store(store, hidden=["beta"]) as base:
         for question in QUESTIONS:
             answer, expected = httpx.get(f"{base}/api/v1/{question}", timeout=60), client.get(question)
             assert answer.status_code == expected.status_code, question
@@ -113,7 +111,7 @@ def test_a_server_without_studies_has_none_and_shows_them_once_there_are(
     store: Store, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("stereogauge.web.tuning.SECONDS_KEPT", 1e-6)
-    with serving(create_app(Site(StoreSource(store), store_url=postgres_url))) as base:
+    with serving_store(store, store_url=postgres_url) as base:
         assert httpx.get(f"{base}/api/v1/tuning").json() == []
         # A study changes no table of scores: an answer that is kept for long would hide it.
         monkeypatch.setattr("stereogauge.tuning.studies", lambda url: [{"name": "new"}])

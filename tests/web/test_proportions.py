@@ -11,15 +11,12 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.web.small import PROTOCOL, make_store, serving
+from tests.web.small import PROTOCOL, make_store, serving_store
 from tests.web.test_one_scope import add
 from tests.web.visitor import BROWSER, Visitor
 
 from stereogauge.masks.geometric import PARTS
 from stereogauge.store import open_store
-from stereogauge.web.app import create_app
-from stereogauge.web.site import Site
-from stereogauge.web.source import StoreSource
 
 PROPORTIONS = "disc=0.6,textureless=0.4"
 SCOPE = {"dataset": "parts", "proportions": PROPORTIONS}
@@ -39,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def base(folder: Path) -> Iterator[str]:
     with (
         open_store(folder / "small.sqlite", read_only=True) as store,
-        serving(create_app(Site(StoreSource(store)))) as address,
+        serving_store(store) as address,
     ):
         yield address
 

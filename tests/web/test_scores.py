@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
-from tests.web.small import MARKUP, METRICS, PROTOCOL, REGIONS, SCENES, serving
+from tests.web.small import MARKUP, METRICS, PROTOCOL, REGIONS, SCENES, serving, serving_store
 
 import stereogauge as sg
 from stereogauge.masks.declaration import declared_regions
@@ -34,7 +34,7 @@ from stereogauge.web.source import StoreSource
 def client(opened: Store) -> Iterator[httpx.Client]:
     """The site with nothing hidden: scores of hidden scenes are rounded, see test_hiding."""
     with (
-        serving(create_app(Site(StoreSource(opened)))) as base,
+        serving_store(opened) as base,
         httpx.Client(base_url=f"{base}/api/v1/", timeout=60) as one,
     ):
         yield one
@@ -278,7 +278,7 @@ def test_protocols_with_the_same_scoring_share_their_scores_under_every_name(sma
     shutil.copy(small_store, copy)
     with open_store(copy) as store:
         store.write(list(store.scores(algorithms=["good"])), protocol=PROTOCOL.replace(name="twin", metrics=["rms"]))
-        with serving(create_app(Site(StoreSource(store)))) as base:
+        with serving_store(store) as base:
             known = httpx.get(f"{base}/api/v1/catalogue").json()["protocols"]
             assert [(entry["name"], entry["also"]) for entry in known] == [("small", ["twin"])]
             ranks = [httpx.get(f"{base}/api/v1/rank", params={"protocol": name}).json() for name in ("small", "twin")]
@@ -363,7 +363,7 @@ def test_datasets_are_those_of_every_protocol(small_store: Path, tmp_path: Path)
     truth = np.ones((6, 8), np.float32)
     with open_store(copy) as store:
         store.write(sg.evaluate({"A": truth}, sg.Scene("one", gt=truth, dataset="other")))
-        with serving(create_app(Site(StoreSource(store), hidden=["beta"]))) as base:
+        with serving_store(store, hidden=["beta"]) as base:
             found = httpx.get(f"{base}/api/v1/datasets").json()
             assert [(one["name"], one["scenes"], one["hidden"]) for one in found] == [
                 ("small", list(SCENES), 1),
@@ -391,7 +391,7 @@ def test_studies_are_those_of_the_store(small_store: Path, opened: Store, monkey
     entries = [{"name": "first", "matcher": "sgm"}]
     monkeypatch.setattr("stereogauge.tuning.studies", lambda store: entries if store == str(small_store) else [])
     monkeypatch.setattr("stereogauge.tuning.study_summary", lambda store, name: {"name": name, "trials": []})
-    with serving(create_app(Site(StoreSource(opened), store_url=str(small_store)))) as base:
+    with serving_store(opened, store_url=str(small_store)) as base:
         assert httpx.get(f"{base}/api/v1/tuning").json() == entries
         assert httpx.get(f"{base}/api/v1/tuning/first").json() == {"name": "first", "trials": []}
         assert httpx.get(f"{base}/api/v1/tuning/second").json()["allowed"] == ["first"]
@@ -416,7 +416,7 @@ def test_a_changed_store_changes_the_answer(small_store: Path, tmp_path: Path) -
 
 
 def test_an_empty_store_answers_with_what_to_do(tmp_path: Path) -> None:
-    with open_store(tmp_path / "empty.sqlite") as store, serving(create_app(Site(StoreSource(store)))) as base:
+    with open_store(tmp_path / "empty.sqlite") as store, serving_store(store) as base:
         assert httpx.get(f"{base}/api/v1/catalogue").json()["protocols"] == []
         assert httpx.get(f"{base}/api/v1/scenes").json() == []
         answer = httpx.get(f"{base}/api/v1/rank")

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import httpx
 import pytest
-from tests.web.small import MARKUP, serving
+from tests.web.small import MARKUP, serving, serving_store
 
 from stereogauge.figures.chart import vega_file
 from stereogauge.store import Store
@@ -146,7 +146,7 @@ def test_connections_are_limited_and_that_is_logged_once(
     monkeypatch.setattr(LimitedProtocol, "most", 8)
     monkeypatch.setattr(LimitedProtocol, "seconds", 2.0)
     monkeypatch.setattr(LimitedProtocol, "_warned", 0.0)
-    with serving(create_app(Site(StoreSource(opened)))) as base:
+    with serving_store(opened) as base:
         place = ("127.0.0.1", int(base.rpartition(":")[2]))
         held = [socket.create_connection(place) for _ in range(60)]
         for one in held:
@@ -181,7 +181,7 @@ def test_a_connection_that_neither_asks_nor_reads_is_closed(
         closed.set()
 
     monkeypatch.setattr(LimitedProtocol, "connection_lost", noticed)
-    with serving(create_app(Site(StoreSource(opened)))) as base, socket.socket() as one:
+    with serving_store(opened) as base, socket.socket() as one:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         one.connect(("127.0.0.1", int(base.rpartition(":")[2])))
         one.sendall(sent)
@@ -190,7 +190,7 @@ def test_a_connection_that_neither_asks_nor_reads_is_closed(
 
 def test_an_answer_that_is_read_slowly_arrives_whole(opened: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LimitedProtocol, "seconds", 0.5)
-    with serving(create_app(Site(StoreSource(opened)))) as base, socket.socket() as one:
+    with serving_store(opened) as base, socket.socket() as one:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         one.connect(("127.0.0.1", int(base.rpartition(":")[2])))
         one.sendall(b"GET /static/vega.js HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
