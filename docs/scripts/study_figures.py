@@ -16,7 +16,7 @@ from small_images import save_small
 
 from stereogauge.datasets import load_dataset
 from stereogauge.datasets.synthetic import load_synthetic
-from stereogauge.datasets.synthetic.presets import PRESETS
+from stereogauge.datasets.synthetic.scene import PRESETS
 from stereogauge.evaluation.evaluate import evaluate, picture
 from stereogauge.figures.pictures import PanelFigure, PicturePanel, disparity_limits, render, render_disparity
 from stereogauge.model import DisparityMap, Scene

@@ -17,7 +17,7 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.datasets.synthetic import load_synthetic
-from stereogauge.datasets.synthetic.presets import PRESETS
+from stereogauge.datasets.synthetic.scene import PRESETS
 from stereogauge.kernels.edges import fill_rows
 from stereogauge.masks.geometry.edges import thin_structures
 from stereogauge.masks.geometry.sets import geometry_sets

@@ -11,7 +11,7 @@ import pytest
 import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.datasets.declaration import open_dataset
-from stereogauge.datasets.discovery import folder_layout, results_template
+from stereogauge.datasets.layout import folder_layout, results_template
 from stereogauge.datasets.results.find import find_results
 
 SCENES = {"teddy": "teddy", "cones": "cones", "000000_10": "000000_10"}

@@ -14,10 +14,8 @@ import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.datasets import families, load_dataset
 from stereogauge.datasets.synthetic import load_synthetic, save_middlebury_layout
-from stereogauge.datasets.synthetic.presets import NEAR, PRESETS
-from stereogauge.datasets.synthetic.render import IDEAL, ImageModel, Renderer
-from stereogauge.datasets.synthetic.scene import SyntheticScene
-from stereogauge.datasets.synthetic.world import Texture, World, patch, strip
+from stereogauge.datasets.synthetic.scene import NEAR, PRESETS, SyntheticScene
+from stereogauge.datasets.synthetic.world import IDEAL, ImageModel, Renderer, Texture, World, patch, strip
 from stereogauge.errors import DatasetError, StereogaugeError
 from stereogauge.model import Scene
 

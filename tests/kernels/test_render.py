@@ -7,9 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from stereogauge.datasets.synthetic.presets import PRESETS
-from stereogauge.datasets.synthetic.render import Renderer
-from stereogauge.datasets.synthetic.world import ImageFrame
+from stereogauge.datasets.synthetic.scene import PRESETS
+from stereogauge.datasets.synthetic.world import ImageFrame, Renderer
 from stereogauge.kernels import render
 
 pytestmark = pytest.mark.usefixtures("processor_level")

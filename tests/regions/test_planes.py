@@ -12,8 +12,7 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.datasets.synthetic import load_synthetic
-from stereogauge.datasets.synthetic.presets import PRESETS
-from stereogauge.datasets.synthetic.scene import SyntheticScene
+from stereogauge.datasets.synthetic.scene import PRESETS, SyntheticScene
 from stereogauge.kernels.edges import fill_rows
 from stereogauge.masks.geometry.plane_search import find_planes
 from stereogauge.masks.geometry.planes import Planes, angle_between, value_step

@@ -63,9 +63,7 @@ def init(
     import tomli_w
 
     from stereogauge.datasets.declaration import MANIFEST
-    from stereogauge.datasets.discovery import folder_layout
-    from stereogauge.datasets.layout import wrong_folder
-    from stereogauge.datasets.results.files import list_results
+    from stereogauge.datasets.layout import folder_layout, list_results, wrong_folder
 
     path = root / MANIFEST
     if path.exists() and not force:

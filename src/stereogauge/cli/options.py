@@ -364,8 +364,7 @@ def chosen_scenes(dataset: str, scenes: Sequence[str] | None, **truth: Any) -> D
 
 def _first_truth(dataset: str) -> Path | None:
     """The first file of ground truth in a folder without a manifest; None for any other dataset."""
-    from stereogauge.datasets.layout import template_pattern
-    from stereogauge.datasets.results.files import list_results
+    from stereogauge.datasets.layout import list_results, template_pattern
     from stereogauge.io.remote import place
 
     layout = found_layout(dataset)
@@ -410,8 +409,7 @@ def print_layout(dataset: str, opened: Dataset) -> None:
 
 def _unused_maps(dataset: str, paths: dict[str, str]) -> list[str]:
     """Files with the suffix of the ground truth that no template of the layout matches."""
-    from stereogauge.datasets.layout import map_name, template_pattern
-    from stereogauge.datasets.results.files import list_results
+    from stereogauge.datasets.layout import list_results, map_name, template_pattern
     from stereogauge.io.remote import place
 
     patterns = [template_pattern(template) for template in paths.values()]

@@ -73,8 +73,7 @@ def command(
 
 def _single_map(path: Path, data: Dataset, scene: str | None, files: options.Files) -> Validation:
     from stereogauge.datasets.layout import map_name
-    from stereogauge.datasets.results.files import scene_names
-    from stereogauge.datasets.results.find import map_file
+    from stereogauge.datasets.results.find import map_file, scene_names
     from stereogauge.datasets.results.manifest import ResultDecoding
     from stereogauge.datasets.validation import Validation, check_map
 

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from stereogauge.datasets.layout import MAP_SUFFIXES, map_name
+from stereogauge.datasets.layout import MAP_SUFFIXES, list_results, map_name
 from stereogauge.datasets.plausibility import lossy_doubt, scene_doubts, suspicion, without_codes
-from stereogauge.datasets.results.files import list_results
 from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import FileError, SizeError, StereogaugeError, Unreachable
 from stereogauge.io.content import display_name

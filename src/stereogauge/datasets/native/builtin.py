@@ -14,7 +14,7 @@ from typing import Any
 from stereogauge.datasets.declaration import DatasetFamily
 from stereogauge.datasets.layout import MIDDLEBURY_TERMS
 from stereogauge.datasets.synthetic import load_synthetic
-from stereogauge.datasets.synthetic.presets import PRESETS
+from stereogauge.datasets.synthetic.scene import PRESETS
 from stereogauge.errors import DatasetError
 from stereogauge.io.files import DisparityFile, ImageFile
 from stereogauge.model import Calibration, Dataset, Scene

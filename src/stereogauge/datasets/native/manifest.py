@@ -40,9 +40,14 @@ import msgspec
 from stereogauge.datasets.calibration import calibration_of, read_calibration
 from stereogauge.datasets.declaration import FOLDER as FOLDER_ID
 from stereogauge.datasets.declaration import MANIFEST, DatasetFamily
-from stereogauge.datasets.discovery import folder_layout
-from stereogauge.datasets.layout import check_template, has_manifest, in_order, wrong_folder
-from stereogauge.datasets.results.files import list_results
+from stereogauge.datasets.layout import (
+    check_template,
+    folder_layout,
+    has_manifest,
+    in_order,
+    list_results,
+    wrong_folder,
+)
 from stereogauge.datasets.results.manifest import Number, for_scene
 from stereogauge.datasets.scene_layout import FoundScene, SceneLayout
 from stereogauge.errors import DatasetError, unknown_name

@@ -34,7 +34,7 @@ from typing import Annotated, Any, Self, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
-from stereogauge.datasets.results.files import ResultFiles
+from stereogauge.datasets.layout import ResultFiles
 from stereogauge.errors import DatasetError
 from stereogauge.loading import Declaration, convert, entry, parse_toml, read_toml
 from stereogauge.model import Better, ConfidenceKind
