@@ -59,5 +59,5 @@ def test_paths_in_a_list_are_algorithms_named_after_their_files(tmp_path: Path) 
 
 @pytest.mark.parametrize("scenes", [None, 3, [TRUTH], TRUTH, "gt.pfm"])
 def test_what_cannot_be_evaluated_is_one_sentence(scenes: object) -> None:
-    with pytest.raises(StereogaugeError, match=r"Estimates (alone have no truth|are held against)"):
+    with pytest.raises(StereogaugeError, match=r"Estimates (alone have no truth|are compared with)"):
         sg.evaluate(TRUTH, scenes)  # type: ignore[arg-type]

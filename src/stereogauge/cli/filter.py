@@ -1,4 +1,4 @@
-"""`stereogauge filter`: keep the surest disparities of a map, fill the rest, and see what that gains."""
+"""`stereogauge filter`: keep the most confident disparities of a map, fill the rest, and measure the gain."""
 
 from __future__ import annotations
 

@@ -321,7 +321,7 @@ def label_image(text: str) -> LabelImage:
 
 
 def check_files(paths: Iterable[str | None]) -> None:
-    """Refuse a path that was given and leads nowhere."""
+    """Refuse a given path that does not exist."""
     for path in paths:
         if path is not None and not Path(path).is_file():
             raise FileError(f"{path}: there is no such file.")

@@ -1,4 +1,4 @@
-"""`stereogauge pack`: the archive that a public benchmark wants to be sent, checked before it is written."""
+"""`stereogauge pack`: the archive for submission to a public benchmark, checked before it is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Using a confidence map: keep the surest disparities, fill the rest by a rule, and see what that gains."""
+"""Using a confidence map: keep the most confident disparities, fill the rest by a rule, and measure the gain."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def filter(  # noqa: A001 – the verb of the public interface
     classes: NDArray[np.uint8] | None = None,
     higher_is_better: bool = False,
 ) -> DisparityMap:
-    """The surest disparities of a map; NaN elsewhere, or filled by a rule.
+    """The most confident disparities of a map; NaN elsewhere, or filled by a rule.
 
     `density` keeps that share of all pixels, unknown ones leaving first; pixels of equal confidence stay or go at
     random, the same in every call. `threshold` keeps pixels with a confidence value of at most that (at least, where

@@ -81,7 +81,7 @@ class SceneLayout:
     encoding `inverse` is given in units of depth per metre; f·B of the calibration is multiplied to it. `decode`
     completes a map with what belongs to the scene, such as its scale. `derive` adds fields to those of the path, or
     returns None where the file belongs to no scene. `details` gives further arguments of `Scene`. With `film`, scenes
-    that differ in nothing but the field `frame`, which ends with a number, are the frames of a film.
+    that differ only in the field `frame`, which ends with a number, are the frames of a film.
     """
 
     id: str = "{scene}"

@@ -54,7 +54,7 @@ def _dsp5(disparity: DisparityMap, name: str) -> bytes:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """What one benchmark wants.
+    """What one benchmark requires.
 
     `scenes` are the ids of its test scenes by part of the dataset; without them the dataset's folder is needed. `map`,
     `right` and `time` are templates of names in the archive, with {scene}, {method}, {split}, {variant}; `runtime` is
@@ -226,7 +226,7 @@ def pack(
     suffix: str = "",
     **options: Any,
 ) -> Packed:
-    """Check the results of one algorithm for a benchmark and write the archive that it wants to be sent.
+    """Check the results of one algorithm for a benchmark and write the archive for submission.
 
     `data` is the folder of the dataset, for sizes and, where the scenes are not known, their names; `seconds` a run
     time for scenes without their own; `variant` that of the dataset, by default that of the maps (Middlebury: F, H or
@@ -331,7 +331,7 @@ def _missing(
     seconds: float | None,
     strange: Sequence[str],
 ) -> Iterator[Finding]:
-    """What the benchmark wants and is not there, and files that it does not want."""
+    """What the benchmark requires and is missing, and files that it does not accept."""
     kinds: dict[str, tuple[str, Mapping[str, object]]] = {"missing-scenes": ("map", result.maps)}
     if benchmark.right:
         kinds["missing-right"] = ("map of the right view", result.right_maps)

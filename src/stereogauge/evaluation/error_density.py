@@ -1,4 +1,4 @@
-"""The error–density curve: the error of an algorithm when only its surest pixels are kept.
+"""The error–density curve: the error of an algorithm when only its most confident pixels are kept.
 
 Scores that leave missing estimates out compare only at equal density, the share of a region's pixels that have an
 estimate: who keeps fewer pixels keeps the easier ones. An algorithm that brings a confidence map is cut by it at
@@ -110,7 +110,7 @@ class ErrorDensity:
 
 
 class _Map:
-    """One algorithm's map of one scene, with the pixels of the region from the surest to the least sure."""
+    """One algorithm's map of one scene, with the pixels of the region from the most to the least confident."""
 
     def __init__(self, estimate: DisparityMap, regions: SceneRegions, domain: Mask, doubt: NDArray[np.float32] | None):
         self.estimate = estimate
@@ -120,14 +120,14 @@ class _Map:
         self.density = len(known) / len(self.pixels) if len(self.pixels) else math.nan
         self.sure: NDArray[np.intp] | None = None
         if doubt is not None:
-            # Equal confidences leave in an order that depends on nothing but a fixed seed, never on their place.
+            # Pixels of equal confidence are removed in an order that depends on a fixed seed only, not on their place.
             drawn = np.random.default_rng(0).permutation(len(known))
             self.sure = known[np.lexsort((drawn, doubt.ravel()[known]))]
 
     def cut(self, density: float) -> DisparityMap | None:
-        """The map with the surest pixels of the region up to `density`; None where that is not reached.
+        """The map with the most confident pixels of the region up to `density`; None where that is not reached.
 
-        Without a confidence map only the map's own density can be had.
+        Without a confidence map only the map's own density is available.
         """
         if density >= self.density - SAME_DENSITY and density <= self.density + SAME_DENSITY:
             return self.estimate
@@ -158,7 +158,7 @@ def error_density(
     *,
     steps: int = STEPS,
 ) -> ErrorDensity:
-    """Scores of the surest pixels of each algorithm at falling density, and scores at equal density.
+    """Scores of the most confident pixels of each algorithm at falling density, and scores at equal density.
 
     `estimates` are given as to `sg.evaluate`; result sets bring confidence maps. The metric is measured on the pixels
     that are left and on no others (`invalid = "exclude"`), in a region of the protocol unless one is named. Several

@@ -44,17 +44,17 @@ from stereogauge.stages import READING, Stage, scores_of, unseen
 from stereogauge.tags import TagBook
 
 ONE_SCENE = "scene"
-"""The id of a scene that is nothing but a ground truth."""
+"""The id of a scene that is only a ground truth."""
 
 
 def scene_list(scenes: Any) -> list[Scene]:
-    """The scenes that estimates are held against: one or several."""
+    """The scenes that estimates are compared with: one or several."""
     several = isinstance(scenes, Dataset | Sequence) and not isinstance(scenes, str)
     found = list(scenes) if several else [scenes]
     strange = next((type(scene).__name__ for scene in found if not isinstance(scene, Scene)), None)
     if strange is not None:
         raise StereogaugeError(
-            f"Estimates are held against a Scene, a dataset or a list of scenes; found {strange}. "
+            f"Estimates are compared with a Scene, a dataset or a list of scenes; found {strange}. "
             "A map and its ground truth alone are given as a pair: sg.evaluate((map, truth))."
         )
     return found
@@ -216,7 +216,7 @@ def evaluate_cell(
 
 
 def next_map(result: ResultSet, scene: Scene, columns: Sequence[Column]) -> Any:
-    """The algorithm's map of the next frame, where one of the columns needs it and there is one."""
+    """The algorithm's map of the next frame, where a column needs it and it exists."""
     needed = any("next_estimate" in column.declared.metric.needs for column in columns)
     return result.maps.get(scene.next_id) if needed and scene.has("gt_next") else None
 

@@ -1,4 +1,4 @@
-"""What scores rest on beside the protocol: content hashes of all inputs, and what was assumed rather than stated.
+"""What scores depend on besides the protocol: content hashes of all inputs, and what was assumed rather than stated.
 
 The store remembers the hashes, so that an unchanged file is not read again.
 """

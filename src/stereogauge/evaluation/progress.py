@@ -1,4 +1,4 @@
-"""How far a run is: a bar on a terminal, plain lines elsewhere, nothing in a library call; the time left of stages."""
+"""Progress of a run: a bar on a terminal, plain lines elsewhere, nothing in a library call; the time left of stages."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ SHOWN_AFTER = 2.0
 
 
 class Progress:
-    """What a run reports to; this one says nothing."""
+    """What a run reports to; this one shows nothing."""
 
     def start(self, total: int, stored: int) -> None:
         """`total` cells are to be done, `stored` are there already."""
 
     def scene(self, name: str) -> None:
-        """Cells of this scene are handed out."""
+        """Cells of this scene are submitted."""
 
     def advance(self, done: int, failed: int) -> None:
         """`done` more cells are stored, `failed` more have failed."""
@@ -50,7 +50,7 @@ class Lines(Progress):
         self._started = self._said = time.monotonic()
 
     def start(self, total: int, stored: int) -> None:
-        """Say what is ahead."""
+        """Write how much is to be done."""
         self._total, self._done, self._failed = total, 0, 0
         self._started = self._said = time.monotonic()
         already = f", {stored} stored already" if stored else ""
@@ -62,7 +62,7 @@ class Lines(Progress):
         self._name = name
 
     def advance(self, done: int, failed: int) -> None:
-        """Say how far it is when the last line is old enough."""
+        """Write a line when the last one is old enough."""
         self._done += done
         self._failed += failed
         now = time.monotonic()
@@ -108,7 +108,7 @@ class Bar(Progress):
         self._task = self._bars.add_task("", total=total, rate="")
 
     def scene(self, name: str) -> None:
-        """Name the scene behind the bar."""
+        """Show the scene behind the bar."""
         if self._task is not None:
             self._bars.update(self._task, description=name)
 
@@ -121,12 +121,12 @@ class Bar(Progress):
         self._bars.update(self._task, advance=done + failed, rate=f"{rate:.1f}/s")
 
     def finish(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._bars.stop()
 
 
 class Reading:
-    """A report on files being read, shown once that has taken a while."""
+    """Progress of files being read, shown once reading has taken a while."""
 
     def __init__(self, progress: Progress, after: float = SHOWN_AFTER) -> None:
         self._progress = progress

@@ -26,7 +26,7 @@ NAMES = {
     "px": re.compile(r"(?i)epe|mae|avg|mean|l1|rms|\ba\d\d"),
     "%": re.compile(r"(?i)d1|bad|out|px|>|%|err|thres|bp|density|coverage"),
 }
-"""What names of numbers in pixels and of percentages look like; any other may be both."""
+"""Patterns of names of numbers in pixels and of percentages; any other name may be either."""
 WAYS: Mapping[Aggregation, str] = {
     "mean": "mean of images",
     "pooled": "pooled over pixels",

@@ -199,9 +199,9 @@ def _folder(source: Any) -> str | None:
 
 @dataclass
 class Summary:
-    """What a run came to.
+    """The outcome of a run.
 
-    `seconds` is computing time summed over workers; `interrupted` says that the rest is still to be done. `gaps` holds,
+    `seconds` is computing time summed over workers; `interrupted` means that cells remain to be done. `gaps` holds,
     per metric, how many scores have no value and the reason of the first. `doubts` are inputs that look misread.
     """
 

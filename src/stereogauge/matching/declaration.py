@@ -1,6 +1,6 @@
 """What a matcher is: a function and a declaration of its parameters. The registry of all of them.
 
-The command line, the tuning and the docs read nothing but declarations. A package adds matchers through the
+The command line, the tuning and the docs read only declarations. A package adds matchers through the
 entry-point group `stereogauge.matchers`: each entry names a module, a `Matcher`, or a list of them.
 """
 

@@ -59,7 +59,7 @@ class ProgramError(MatcherError):
 
 @dataclass(frozen=True)
 class Usage:
-    """What a program took: processor seconds with all that it started (NaN where the system does not tell), and its own
+    """What a program took: processor seconds with all that it started (NaN where they are not reported), and its own
     largest memory in bytes.
     """
 
@@ -120,7 +120,7 @@ def _processor_seconds() -> float:
 def _watched(process: subprocess.Popen[bytes], time_limit: float) -> int | None:
     """Wait for the end or the limit, and read the program's largest memory on the way.
 
-    None where the system does not tell.
+    None where the system does not report it.
 
     The kernel's own figure after the end would also count what our process held when it started the program. Looks come
     in growing steps, so that the last one lies near the end of a short program too.
@@ -137,7 +137,7 @@ def _watched(process: subprocess.Popen[bytes], time_limit: float) -> int | None:
 
 
 def largest_memory(process: int) -> int | None:
-    """The largest memory in bytes of a process that runs; None where the system does not tell."""
+    """The largest memory in bytes of a running process; None where the system does not report it."""
     with contextlib.suppress(OSError, IndexError, ValueError):
         status = Path(f"/proc/{process}/status").read_text(encoding="ascii", errors="replace")
         return int(status.split("VmHWM:")[1].split()[0]) * 1024
@@ -183,8 +183,8 @@ def command_matcher(template: str) -> Matcher:
     {smoothness}`.
 
     {left} and {right} are PNG files, {out} is the file to write, {ndisp} the number of disparities. A template may also
-    ask for {out_right}, the right view's map, and for {out_confidence} (higher is surer) or {out_sigma} (lower is
-    surer). Other names are parameters of the call. The template is split as a shell would split it, but no shell runs
+    name {out_right}, the right view's map, and {out_confidence} (higher is more confident) or {out_sigma} (lower is more
+    confident). Other names are parameters of the call. The template is split as a shell would split it, but no shell runs
     it.
     """
     words = _words(template)
@@ -298,7 +298,7 @@ def _filled(word: str, values: dict[str, Any]) -> str:
 def _write_image(path: str, image: NDArray[Any]) -> None:
     array = np.asarray(image)
     if array.dtype not in (np.uint8, np.uint16):
-        raise MatcherError(f"cmd: images are handed over as 8- or 16-bit PNG; found type {array.dtype}.")
+        raise MatcherError(f"cmd: images are written as 8- or 16-bit PNG; found type {array.dtype}.")
     cv2.imwrite(path, array[:, :, ::-1] if array.ndim == 3 else array)
 
 

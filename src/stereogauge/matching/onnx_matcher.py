@@ -45,8 +45,8 @@ class NetworkInput(Declaration, frozen=True):
 class NetworkOutput(Declaration, frozen=True):
     """What the outputs are: d = value · scale + offset, in px, NaN and infinity unknown.
 
-    `disparity`: name of the output, by default the first. `right`: the right view's map. `confidence`: higher is surer;
-    `sigma`: lower is surer. At most one of the two.
+    `disparity`: name of the output, by default the first. `right`: the right view's map. `confidence`: higher is more
+    confident; `sigma`: lower is more confident. At most one of the two.
     """
 
     disparity: str = ""

@@ -85,9 +85,9 @@ class MatcherEvidence:
 
 @dataclass(frozen=True)
 class MatcherOutput(MatcherEvidence):
-    """What a matcher hands over; only the disparity is required.
+    """What a matcher returns; only the disparity is required.
 
-    `seconds` and `cpu_seconds` are given by a matcher that runs elsewhere and knows better than our clock.
+    `seconds` and `cpu_seconds` are set by a matcher that runs in another process and measures its own time.
     """
 
     disparity: NDArray[Any]

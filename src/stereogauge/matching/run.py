@@ -154,7 +154,7 @@ class PreparedMatch:
 
     @property
     def memory(self) -> int | None:
-        """About how many bytes the run will take; None where the matcher does not tell."""
+        """About how many bytes the run will take; None where the matcher does not declare it."""
         if self.matcher.memory is None:
             return None
         height, width = self.greys[0].shape
@@ -255,7 +255,7 @@ def _check_call(declared: Matcher, parameters: Mapping[str, Value]) -> None:
             f"The matcher {declared.id} is called with left, right, ndisp{''.join(f', {name}' for name in parameters)} "
             f"and does not take them: {problem}."
         ) from None
-    except ValueError:  # some compiled functions do not tell what they take
+    except ValueError:  # some compiled functions have no signature
         pass
 
 

@@ -3,7 +3,7 @@
 A pixel metric (`@metric`) is a function of a measurement that returns what each pixel costs; a reducer and a few facts
 make everything else of it: the score on any region, pooling, decomposition, the picture, crops. A map metric
 (`@map_metric`) returns the statistic of a region itself and, if it has one, its map of costs. The command line's help,
-the catalogue in the docs, table headers and the web page read nothing but declarations.
+the catalogue in the docs, table headers and the web page read only declarations.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class SharesPass(typing.Protocol):
 
 
 class Measurement:
-    """The estimate as the protocol wants it, its scene's regions, and statistics that several metrics share.
+    """The estimate as the protocol requires it, its scene's regions, and statistics that several metrics share.
 
     `raw` is the map as it was given; `estimate` after clipping and filling. `metrics` are those that will be measured,
     so that one pass over the pixels serves the thresholds and quantiles that they request. `confidence` is where the

@@ -168,8 +168,8 @@ def _density(found: Sequence[ErrorDensity], styles: Styles) -> Section:
     attempts.figure("error-density", lambda: error_density_data(found, styles), reading)
     attempts.entries += [density_table(one) for one in found]
     prose = (
-        "The error of each algorithm when only its surest pixels are kept, by its own confidence map; an algorithm "
-        "without one is a point at its own density. Algorithms are compared at equal density."
+        "The error of each algorithm when only its most confident pixels are kept, by its own confidence map; an "
+        "algorithm without one is a point at its own density. Algorithms are compared at equal density."
     )
     return attempts.section("density", "Only where it is sure", prose)
 

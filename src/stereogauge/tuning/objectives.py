@@ -36,7 +36,7 @@ def score_matrix(scores: Scores, scenes: Sequence[str], columns: int) -> Values:
 
 @dataclass(frozen=True)
 class Objective:
-    """What is to become better: weights of metrics, or one metric as it is (`raw`, in its own unit)."""
+    """What is optimised: weights of metrics, or one metric as it is (`raw`, in its own unit)."""
 
     name: str
     weights: Mapping[str, float]
@@ -157,7 +157,7 @@ class ObjectiveFunction:
         return np.asarray((means @ self._weights) / np.where(present > 0, present, np.nan), np.float64)
 
     def value(self, scores: Values, scenes: Sequence[int] | None = None) -> float:
-        """The number that is to become better, over all scenes or some."""
+        """The optimised number, over all scenes or some."""
         cost = float(self.costs(scores, self._rows(scenes))[0])
         return -cost if self.objective.direction == "maximize" else cost
 

@@ -454,9 +454,9 @@ def state_words(result: TuningResult) -> str:
 
 
 def gain_words(result: TuningResult) -> list[str]:
-    """How the gain is to be read, where it could be taken for more than it is."""
+    """How to read the gain, where it could be overestimated."""
     if not result.held_out:
-        return ["no scene was held out: the gain is on the scenes that were searched on, and flatters the tuning"]
+        return ["no scene was held out: the gain is on the scenes that were searched on, and overstates the tuning"]
     return [_verdict(found) for found in result.held_out[:1]]
 
 

@@ -60,7 +60,7 @@ def tune(
 ) -> TuningResult:
     """Search the matcher's parameters for an application, and measure the gain on scenes that the search did not see.
 
-    `profile` names the weights of metrics that are to become better (a shipped profile, a TOML file or a mapping);
+    `profile` names the weights of metrics that are optimised (a shipped profile, a TOML file or a mapping);
     `objectives` are metrics or profiles that are traded off against each other instead, the profile then picking
     one point of the front. With neither, the profile is "balanced". `trials` are run in every search: one on all
     scenes and one for each of `folds` (default 3, or none below three scenes), which holds its scenes out. `space`

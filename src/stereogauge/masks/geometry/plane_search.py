@@ -121,7 +121,7 @@ def is_plane(search: Search, surface: Surface, free: Mask) -> bool:
 
 
 def _gradual_share(search: Search, surface: Surface, free: Mask) -> float:
-    """The share of the rim of a surface on which it goes on beside its plane, without a jump or a crease."""
+    """The share of the rim of a surface on which it continues beside its plane, without a jump or a crease."""
     import cv2
 
     window, (top, left) = bounding_window(surface.mask, margin=RIM)

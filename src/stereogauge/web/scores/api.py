@@ -248,7 +248,7 @@ async def density(
         str | None, Query(description="The column of the curves. Default: the first that has some.")
     ] = None,
 ) -> Response:
-    """The error of each algorithm when only its surest pixels are kept; orders are at equal density."""
+    """The error of each algorithm when only its most confident pixels are kept; orders are at equal density."""
 
     def make() -> Plain:
         private = () if selected.submission is None else site.scenes.private(selected.submission)

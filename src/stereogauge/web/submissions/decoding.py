@@ -47,7 +47,7 @@ Shape = tuple[int, int]
 
 
 class ListedMap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A map in an upload: left (`map`), right, or a confidence measure; `negated` where lower is surer."""
+    """A map in an upload: left (`map`), right, or a confidence measure; `negated` where lower is more confident."""
 
     scene: str
     kind: Literal["map", "right", "confidence"]

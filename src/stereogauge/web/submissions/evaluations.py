@@ -91,7 +91,7 @@ class Evaluations:
 
     @property
     def running(self) -> bool:
-        """Whether the loop was started and goes on."""
+        """Whether the loop was started and is running."""
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:

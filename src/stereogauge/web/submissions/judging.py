@@ -1,6 +1,6 @@
 """Judging and scoring the maps of a submission, in a process that knows the ground truth.
 
-It reads nothing but files that the server wrote itself, and answers about the one scene that it was given: findings,
+It reads only files that the server wrote itself, and answers about the one scene that it was given: findings,
 or numbers by metric and region. What they belong to is added by the server.
 """
 
@@ -34,7 +34,7 @@ class HostError(StereogaugeError):
 
 @dataclass(frozen=True)
 class SceneMaps:
-    """The maps of one submission on one scene, as the server wrote them; a confidence map has higher = surer.
+    """The maps of one submission on one scene, as the server wrote them; in a confidence map higher is more confident.
 
     `directed`: the submission declares which confidence is better.
     """
