@@ -210,7 +210,7 @@ def error_density_data(found: Sequence[ErrorDensity], styles: Styles | None = No
     scenes = found[0].scenes
     where = scenes[0] if len(scenes) == 1 else f"{len(scenes)} scenes, each cut to the same density"
     caption = (
-        f"Metric over the pixels that are kept; {where}. Curves: the most confident pixels, by the algorithm's own map. "
+        f"Metric over the pixels that are kept; {where}. Curves: the most confident pixels by the algorithm's map. "
         "Large marks: the map as it is. Only scores at one density can be put in order."
     )
     across = max(1, min(columns, len(found)))

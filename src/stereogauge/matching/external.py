@@ -183,9 +183,9 @@ def command_matcher(template: str) -> Matcher:
     {smoothness}`.
 
     {left} and {right} are PNG files, {out} is the file to write, {ndisp} the number of disparities. A template may also
-    name {out_right}, the right view's map, and {out_confidence} (higher is more confident) or {out_sigma} (lower is more
-    confident). Other names are parameters of the call. The template is split as a shell would split it, but no shell runs
-    it.
+    name {out_right}, the right view's map, and {out_confidence} (higher is more confident) or {out_sigma} (lower is
+    more confident). Other names are parameters of the call. The template is split as a shell would split it, but no
+    shell runs it.
     """
     words = _words(template)
     names = {name for word in words for _, name, _, _ in Formatter().parse(word) if name is not None}
