@@ -16,11 +16,10 @@ from stereogauge.decision.evidence import (
     Settings,
     WorstScene,
     certain_places,
-    considered,
+    compared_scores,
     nearest_tie,
     nearest_ties,
     need_leader,
-    not_considered,
     scenes_needed,
     worst_scenes,
 )
@@ -43,7 +42,7 @@ from stereogauge.ranking.normalisation import HEURISTIC
 from stereogauge.ranking.profile import Profile, metric_words, property_of
 from stereogauge.ranking.proportions import composed_weights
 from stereogauge.ranking.run import Scores
-from stereogauge.ranking.weighted_score import WeightedScore, weigh, with_stand_ins
+from stereogauge.ranking.weighted_score import WeightedScore, with_stand_ins
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import EVERY_PIXEL, LEAST_COVERAGE, ONLY_SURE, coverage_of
 from stereogauge.scores.selection import Selection, missing_rule
@@ -307,9 +306,7 @@ def _by_weights(source: Source, purpose: Profile, settings: Settings) -> Answer:
         )
     purpose = with_stand_ins(purpose, source.cube)
     need = source.cube.least_coverage
-    kept = considered(source.cube, need)
-    score, selection = weigh(source.cube.select(algorithms=kept), profile=purpose, missing=rule)
-    selection = replace(selection, dropped=(*selection.dropped, *not_considered(source.cube, kept, need)))
+    score, selection = compared_scores(source.cube, purpose, rule)
     measured = measured_part(source, purpose, score.terms)
     places = certain_places(score, source.cube, purpose, settings)
     worst, ties = worst_scenes(score), nearest_ties(score)
@@ -445,8 +442,7 @@ def _completeness_words(completeness: float | str, source: Source) -> str:
 
 def _only_sure(source: Source, purpose: Profile | None, settings: Settings) -> Answer:
     """Scores of sure pixels alone make no order."""
-    shares = zip(source.cube.algorithms, completeness_of(source.cube).tolist(), strict=True)
-    known = {name: share for name, share in shares if not math.isnan(share)}
+    known = {name: share for name, share in completeness_of(source.cube).items() if not math.isnan(share)}
     claim = Claim("only-sure", tuple(known), known, {"command": "stereogauge compare --common"})
     return Answer(
         purpose="" if purpose is None else purpose.purpose,

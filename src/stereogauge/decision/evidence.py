@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from stereogauge.ranking.weighted_score import WeightedScore, weigh
 from stereogauge.scores.charges import charged
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.scope import MissingRule
-from stereogauge.scores.selection import Dropped
+from stereogauge.scores.selection import Dropped, Selection
 from stereogauge.text import percent
 
 MOST_RIVALS = 3
@@ -55,17 +56,27 @@ class Settings(NamedTuple):
 
 def considered(cube: ScoreCube, need: float) -> list[str]:
     """The algorithms with a value at the needed share of the pixels; all of them where none has."""
-    shares = zip(cube.algorithms, completeness_of(cube).tolist(), strict=True)
-    return [name for name, share in shares if not share < need - 1e-9] or list(cube.algorithms)
+    shares = completeness_of(cube)
+    return [name for name, share in shares.items() if not share < need - 1e-9] or list(cube.algorithms)
 
 
-def not_considered(cube: ScoreCube, kept: list[str], need: float) -> Iterator[Dropped]:
-    """Those below the needed share of the pixels, with that reason."""
-    for name, share in zip(cube.algorithms, completeness_of(cube).tolist(), strict=True):
-        if name not in kept:
-            yield Dropped(
-                "algorithm", name, f"it covers {percent(share)} of the pixels, and {percent(need)} are needed"
-            )
+def compared_scores(
+    cube: ScoreCube, purpose: Profile, rule: MissingRule, also: Container[str] = ()
+) -> tuple[WeightedScore, Selection]:
+    """The weighted scores of the algorithms with a value at the needed share of the pixels, and of those in `also`.
+
+    Answers and explanations read them here, so both compare on the same scenes and by the same scales.
+    """
+    need = cube.least_coverage
+    enough, shares = considered(cube, need), completeness_of(cube)
+    kept = [name for name in cube.algorithms if name in enough or name in also]
+    score, selection = weigh(cube.select(algorithms=kept), profile=purpose, missing=rule)
+    left_out = tuple(
+        Dropped("algorithm", name, f"it covers {percent(share)} of the pixels, and {percent(need)} are needed")
+        for name, share in shares.items()
+        if name not in kept
+    )
+    return score, replace(selection, dropped=(*selection.dropped, *left_out))
 
 
 def need_leader(cube: ScoreCube, purpose: Profile, rule: MissingRule, leader: str) -> str | None:
@@ -102,7 +113,7 @@ def certain_places(score: WeightedScore, cube: ScoreCube, purpose: Profile, sett
     open_ = _open(exceeding, p_values, first, settings.alpha)
     if score.costs.units < least_scenes(settings.alpha):  # so few rule out no algorithm
         open_ = np.arange(len(value)) != first
-    complete = dict(zip(cube.algorithms, completeness_of(cube).tolist(), strict=True))
+    complete = completeness_of(cube)
     charges = _charges(score, cube, purpose)
     return tuple(
         Place(

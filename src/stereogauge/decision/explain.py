@@ -31,6 +31,7 @@ from stereogauge.decision.attribution import (
     with_rest,
 )
 from stereogauge.decision.claims import ALPHA, TOLERANCE, Claim, least_scenes
+from stereogauge.decision.evidence import compared_scores
 from stereogauge.decision.fulfilment import completeness_of
 from stereogauge.decision.source import Source, opening, purpose_of, read_scores
 from stereogauge.decision.words import render, sentences
@@ -43,7 +44,7 @@ from stereogauge.ranking.proportions import composed_weights
 from stereogauge.ranking.ranks import DIGITS
 from stereogauge.ranking.run import Scores
 from stereogauge.ranking.significance import greater_p
-from stereogauge.ranking.weighted_score import Term, WeightedScore, weigh
+from stereogauge.ranking.weighted_score import Term, WeightedScore, with_stand_ins
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import Values
 from stereogauge.scores.selection import missing_rule
@@ -311,7 +312,8 @@ def explained(
             raise unknown_name("algorithm of these scores", name, source.cube.algorithms)
     if a == b:
         raise StereogaugeError(f"An explanation compares two algorithms; found {a!r} twice.")
-    score, selection = weigh(source.cube, profile=weighed, missing=missing_rule(missing))
+    weighed = with_stand_ins(weighed, source.cube)
+    score, selection = compared_scores(source.cube, weighed, missing_rule(missing), also=(a, b))
     for name in (a, b):
         if name not in score.algorithms:
             reason = next(what.reason for what in selection.dropped if what.name == name)
@@ -345,7 +347,7 @@ def explained(
         for place, (term, entry) in enumerate(score.terms.items())
     )
     *parts, rest = pieces.sum(axis=(0, 1)).tolist()
-    complete = dict(zip(source.cube.algorithms, completeness_of(source.cube).tolist(), strict=True))
+    complete = completeness_of(source.cube)
     return Explanation(
         first=a,
         second=b,

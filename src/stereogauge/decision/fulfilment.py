@@ -373,16 +373,14 @@ def _counting_column(cube: ScoreCube, region: str) -> int | None:
     return next(found, None)
 
 
-def _widest_column(cube: ScoreCube) -> int | None:
-    """The column that counts most pixels, and so best shows where an algorithm has values."""
+def completeness_of(cube: ScoreCube) -> dict[str, float]:
+    """Share of the pixels that have a value, by algorithm; NaN where that is not known.
+
+    Of the pixels of the largest set: it best shows where an algorithm has values.
+    """
     support = np.nansum(cube.support, axis=(0, 1))
     shown = [k for k, c in enumerate(cube.columns) if c.declared.metric.counts == "pixels" and support[k] > 0]
-    return max(shown, key=lambda k: support[k]) if shown else None
-
-
-def completeness_of(cube: ScoreCube) -> Values:
-    """Share of the pixels that have a value, per algorithm; NaN where that is not known."""
-    place = _widest_column(cube)
-    if place is None:
-        return np.full(len(cube.algorithms), np.nan)
-    return cube.take(columns=[place]).coverage_over_scenes[:, 0]
+    if not shown:
+        return dict.fromkeys(cube.algorithms, math.nan)
+    widest = cube.take(columns=[max(shown, key=lambda place: support[place])])
+    return dict(zip(cube.algorithms, widest.coverage_over_scenes[:, 0].tolist(), strict=True))

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stereogauge.decision.claims import Claim
+from stereogauge.decision.evidence import compared_scores
 from stereogauge.decision.words import render
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.registry import parse_column
 from stereogauge.protocol import Protocol, parse_protocol
 from stereogauge.ranking.profile import Profile, load_profile, metric_words
 from stereogauge.ranking.run import Scores
-from stereogauge.ranking.weighted_score import stated_weights, unmeasurable, weigh, with_stand_ins
+from stereogauge.ranking.weighted_score import stated_weights, unmeasurable, with_stand_ins
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import EVERY_PIXEL, LEAST_COVERAGE, MissingRule
 from stereogauge.scores.table import ScoreTable
@@ -120,7 +121,7 @@ def compatibility(source: Source, profile: Profile, missing: MissingRule = "comm
     """How much of a profile the scores can answer: the weight of terms with usable scores after the rule for gaps."""
     profile = with_stand_ins(profile, source.cube)
     try:
-        score = weigh(source.cube, profile=profile, missing=missing)[0]
+        score = compared_scores(source.cube, profile, missing)[0]
     except StereogaugeError:
         return measured_part(source, profile, frozenset())
     return measured_part(source, profile, score.terms)

@@ -115,9 +115,7 @@ def _why(
     progress: Callable[[str], None] | None,
 ) -> Explanation | None:
     """Why the first is above the second, among the algorithms of the answer."""
-    names = [place.algorithm for place in found.places]
-    first, second = names[:2]
-    source = replace(source, cube=source.cube.select(algorithms=names))
+    first, second = (place.algorithm for place in found.places[:2])
     weights = {term.term: term.stated for term in found.terms}
     try:
         return explained(
