@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
@@ -107,15 +107,27 @@ def upper_first(text: str) -> str:
 def json_value(value: Any) -> Any:
     """Null for NaN, the texts "inf" and "-inf" for infinities, plain numbers instead of NumPy's; lists entry by entry.
 
+    A named tuple becomes an object, and so does what has `to_dict`.
+
     >>> json_value([1.5, float("nan"), float("inf"), 3, "words"])
     [1.5, None, 'inf', 3, 'words']
     """
-    if hasattr(value, "tolist"):  # NumPy's arrays and numbers
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
+    elif hasattr(value, "tolist"):  # NumPy's arrays and numbers
         value = value.tolist()
     if isinstance(value, list | tuple):
         return [json_value(entry) for entry in value]
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {key: json_value(entry) for key, entry in value.items()}
     if not isinstance(value, float) or math.isfinite(value):
         return value
     return None if math.isnan(value) else str(value)
+
+
+def json_values(record: Any, names: Iterable[str], **stated: Any) -> dict[str, Any]:
+    """Attributes of a record as `json_value` makes them, and what is stated besides."""
+    found: dict[str, Any] = json_value({name: getattr(record, name) for name in names} | stated)
+    return found

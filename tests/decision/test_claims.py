@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from stereogauge.decision.claims import Place, Tie, Verdict
+from stereogauge.decision.verdict import Place, Tie, Verdict
 from stereogauge.decision.words import SPECIAL, TEMPLATES, Statement, render, times
 from stereogauge.ranking.weighted_score import Disproportion
 from stereogauge.text import listed, percent

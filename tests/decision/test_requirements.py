@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.decision.fulfilment import camera_limits, fulfilment, required_columns
-from stereogauge.decision.requirements import Camera, load_requirements
+from stereogauge.decision.requirements import Camera, camera_limits, fulfilment, load_requirements, required_columns
 from stereogauge.decision.words import sentences
 from stereogauge.scores.cube import ScoreCube
 

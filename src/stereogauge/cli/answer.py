@@ -47,6 +47,7 @@ def command(
     """
     from stereogauge.decision.answer import answered
     from stereogauge.decision.source import Source
+    from stereogauge.decision.verdict import Settings
     from stereogauge.ranking.proportions import composed_weights
     from stereogauge.tables.decision_tables import answer_html, answer_tables
 
@@ -57,15 +58,10 @@ def command(
         return
     found = answered(
         source,
+        Settings(LEAST_COVERAGE if scope.need is None else scope.need, alpha, draws, seed, scope.missing, tolerance),
         profile,
         composed_weights(source.cube, scope.proportions, selected.weights(weight), profile),
         requirements,
-        LEAST_COVERAGE if scope.need is None else scope.need,
-        scope.missing,
-        alpha,
-        draws,
-        seed,
-        tolerance,
     )
     if form == "json":
         sys.stdout.write(found.to_json() + "\n")

@@ -5,15 +5,28 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from stereogauge.decision.claims import ALPHA, TOLERANCE, Claim, Place, Tie, Verdict
-from stereogauge.decision.evidence import (
+from stereogauge.decision.requirements import Fulfilment, Requirements, completeness_of, fulfilment, load_requirements
+from stereogauge.decision.source import (
+    NotMeasured,
+    Source,
+    measured_part,
+    opening,
+    purpose_of,
+    read_scores,
+)
+from stereogauge.decision.verdict import (
+    ALPHA,
+    TOLERANCE,
+    Place,
     Settings,
+    Tie,
+    Verdict,
     WorstScene,
     certain_places,
     compared_scores,
@@ -23,17 +36,7 @@ from stereogauge.decision.evidence import (
     scenes_needed,
     worst_scenes,
 )
-from stereogauge.decision.fulfilment import Fulfilment, completeness_of, fulfilment
-from stereogauge.decision.requirements import Requirements, load_requirements
-from stereogauge.decision.source import (
-    NotMeasured,
-    Source,
-    measured_part,
-    opening,
-    purpose_of,
-    read_scores,
-)
-from stereogauge.decision.words import Statement, render, sentences
+from stereogauge.decision.words import Claim, Statement, render, sentences
 from stereogauge.display import Displayed
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.registry import parse_column
@@ -46,7 +49,7 @@ from stereogauge.ranking.weighted_score import WeightedScore, with_stand_ins
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import EVERY_PIXEL, LEAST_COVERAGE, ONLY_SURE, coverage_of
 from stereogauge.scores.selection import Selection, missing_rule
-from stereogauge.text import json_value, percent
+from stereogauge.text import json_values, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -171,33 +174,9 @@ class Answer(Displayed):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values for JSON."""
-        return {
-            "purpose": self.purpose,
-            "description": self.description,
-            "headline": self.statement.headline,
-            "detail": self.statement.detail,
-            "sentence": self.sentence,
-            "claims": [claim.to_dict() for claim in self.claims],
-            "winner": self.winner,
-            "leader": self.leader,
-            "rivals": list(self.rivals),
-            "places": [json_value(place._asdict()) for place in self.places],
-            "terms": [json_value(term._asdict()) for term in self.terms],
-            "properties": [json_value(part._asdict()) for part in self.properties],
-            "worst_scenes": [json_value(one._asdict()) for one in self.worst_scenes],
-            "weight_distance": json_value(self.weight_distance),
-            "break_even": [json_value(tie._asdict()) for tie in self.break_even],
-            "measured_share": json_value(self.measured_share),
-            "not_measured": [json_value(one._asdict()) for one in self.not_measured],
-            "missing_scenes": list(self.missing_scenes),
-            "unknown": list(self.unknown),
-            "unknown_claims": [claim.to_dict() for claim in self.unknown_claims],
-            "completeness": self.completeness,
-            "scenes": list(self.scenes),
-            "selection": self.selection.to_dict(),
-            "requirements": None if self.requirements is None else self.requirements.to_dict(),
-            "options": json_value(dict(self.options)),
-        }
+        said = {"headline": self.statement.headline, "detail": self.statement.detail, "sentence": self.sentence}
+        further = json_values(self, ("missing_scenes", "unknown"))
+        return said | json_values(self, (field.name for field in fields(self))) | further
 
     def to_json(self) -> str:
         """`to_dict` as one JSON document."""
@@ -259,37 +238,27 @@ def answer(
     if scenes is not None or algorithms is not None:
         source = replace(source, cube=source.cube.select(scenes=scenes, algorithms=algorithms))
     weights = composed_weights(source.cube, proportions, weights, profile)
-    return answered(source, profile, weights, requirements, completeness, missing, alpha, draws, seed, tolerance)
+    settings = Settings(completeness, alpha, draws, seed, missing, tolerance)
+    return answered(source, settings, profile, weights, requirements)
 
 
 def answered(
     source: Source,
+    settings: Settings,
     profile: str | Path | None = None,
     weights: Mapping[str, float] | None = None,
     requirements: Requirements | Mapping[str, Any] | str | Path | None = None,
-    completeness: float | str = LEAST_COVERAGE,
-    missing: str = "common",
-    alpha: float = ALPHA,
-    draws: int = 2000,
-    seed: int = 0,
-    tolerance: float = TOLERANCE,
 ) -> Answer:
     """The answer from scores that were read and selected; `answer` explains the parameters."""
-    if not 0 < alpha < 1:
-        raise StereogaugeError(f"A significance level lies between 0 and 1, for example 0.05; found {alpha:g}.")
-    if not 0 <= tolerance < 1:
-        raise StereogaugeError(f"A tolerance is a share from 0 to 1, for example 0.05; found {tolerance:g}.")
-    if draws < 1:
-        raise StereogaugeError(f"The certainty of an answer needs at least one draw; found {draws}.")
+    settings.check()
     wanted = None if requirements is None else load_requirements(requirements)
     unweighted = wanted is not None and profile is None and weights is None
     purpose = None if unweighted else purpose_of(profile, weights)
-    share = coverage_of(completeness)
-    if wanted is not None and wanted.completeness is not None and completeness == LEAST_COVERAGE:
+    share = coverage_of(settings.completeness)
+    if wanted is not None and wanted.completeness is not None and settings.completeness == LEAST_COVERAGE:
         share = wanted.completeness
     source = replace(source, cube=source.cube.limited(share))
-    settings = Settings(completeness, alpha, draws, seed, missing, tolerance)
-    if completeness == ONLY_SURE:
+    if settings.completeness == ONLY_SURE:
         return _only_sure(source, purpose, settings)
     if wanted is not None:
         return _by_requirements(source, wanted, purpose, settings)
@@ -460,45 +429,39 @@ def _only_sure(source: Source, purpose: Profile | None, settings: Settings) -> A
 
 def _by_requirements(source: Source, wanted: Requirements, purpose: Profile | None, settings: Settings) -> Answer:
     held = fulfilment(source.cube, wanted, source.protocol, draws=settings.draws, seed=settings.seed)
-    lacking = _requirements_not_measured(held, source, purpose)
     meeting = held.fulfilling
-    claims, winner, leader = held.claims, held.winner, meeting[0] if meeting else None
     found = Answer(
         purpose=wanted.name if purpose is None else f"{wanted.name}, {purpose.purpose}",
         description="; ".join(one.arithmetic for one in held.requirements),
-        claims=claims,
-        winner=winner,
-        leader=leader,
-        rivals=tuple(name for name in meeting if name != winner),
+        claims=held.claims,
+        winner=held.winner,
+        leader=meeting[0] if meeting else None,
+        rivals=tuple(name for name in meeting if name != held.winner),
         completeness=_completeness_words(settings.completeness, source),
         scenes=source.cube.scenes,
         selection=Selection.of(source.cube),
         measured_share=float(held.measured.mean()) if len(held.requirements) else math.nan,
-        not_measured=lacking,
+        not_measured=_requirements_not_measured(held, source, purpose),
         requirements=held,
         options=settings._asdict(),
     )
     if purpose is None or len(meeting) < 2:
         return found
     weighed = _by_weights(replace(source, cube=source.cube.select(algorithms=meeting)), purpose, settings)
+    winner = held.winner
     if held.reachable:
         winner = None if held.lacking else weighed.winner
-        claims = _weighed_claims(held, weighed)
     return replace(
-        found,
-        claims=claims,
+        weighed,
+        purpose=found.purpose,
+        description=found.description,
+        claims=_weighed_claims(held, weighed) if held.reachable else found.claims,
         winner=winner,
-        leader=weighed.leader,
-        selection=weighed.selection,
         rivals=tuple(name for name in meeting if name != winner),
-        places=weighed.places,
-        terms=weighed.terms,
-        properties=weighed.properties,
-        worst_scenes=weighed.worst_scenes,
-        weight_distance=weighed.weight_distance,
-        break_even=weighed.break_even,
-        not_measured=(*lacking, *weighed.not_measured),
-        unknown_claims=weighed.unknown_claims,
+        scenes=found.scenes,
+        measured_share=found.measured_share,
+        not_measured=(*found.not_measured, *weighed.not_measured),
+        requirements=held,
     )
 
 

@@ -19,8 +19,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from stereogauge.decision.claims import Claim
-from stereogauge.decision.words import render
+from stereogauge.decision.words import Claim, render
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.registry import parse_column
 from stereogauge.protocol import Aggregations

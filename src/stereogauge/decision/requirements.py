@@ -28,13 +28,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.decision.words import Claim, phrases, sentences, with_unit
 from stereogauge.errors import FileError, StereogaugeError
 from stereogauge.loading import Declaration, convert, load, number
+from stereogauge.metrics.run_time import image_size, sizes_in_words
+from stereogauge.protocol import Protocol
+from stereogauge.ranking.bootstrap import resample_scenes
+from stereogauge.scores.aggregation import aggregated
+from stereogauge.scores.cube import ScoreCube, Values
+from stereogauge.text import json_value, json_values
 
 PRECISION = 0.25
 """px: what sub-pixel matching reaches on well-textured surfaces, unless `camera.precision` states another."""
@@ -203,3 +213,372 @@ def _within(at: float | None, distances: Distances, what: str) -> float:
             f"{what} must lie within the distances {distances.near:g} to {distances.far:g} m; found {at:g} m."
         )
     return distances.far if at is None else at
+
+
+SURE = 0.95
+"""Share of the draws of scenes in which a winner must meet the requirements."""
+LEAST_SCENES = 2
+WHOLE_SETS = ("bad", "mae", "mse", "rms", "bias", "density")
+"""Metrics of which the set is the whole region, so that their coverage is that of the region."""
+DEPTH, LOST, TIME, EMPTY = "bad-z", "f-missing", "seconds", "invalid"
+"""The metrics that requirements are read from."""
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """A limit on a column: no more than `limit`, in the column's own unit.
+
+    `claim` says how the requirement became this column; `settings` are choices of the protocol under which the column
+    must be measured (`--set`), "" where any protocol will do.
+    """
+
+    column: str
+    limit: float
+    unit: str
+    claim: Claim
+    settings: str = ""
+
+    @property
+    def words(self) -> str:
+        """What is limited."""
+        return phrases(self.claim)[0]
+
+    @property
+    def arithmetic(self) -> str:
+        """How the requirement became this column."""
+        return phrases(self.claim)[1]
+
+    @property
+    def limit_text(self) -> str:
+        """The limit with its unit."""
+        return with_unit(self.limit, self.unit)
+
+
+@dataclass(frozen=True, eq=False)
+class Fulfilment:
+    """Values of every algorithm in the column of every requirement, means over the scenes; NaN where not measured.
+
+    `holds` (draws, algorithms) is, for draws of as many scenes, who meets every measured requirement. `camera` are
+    claims about what the camera allows, whatever the algorithm; `scenes` is the number of independent scenes.
+    """
+
+    name: str
+    requirements: tuple[Requirement, ...]
+    algorithms: tuple[str, ...]
+    values: Values
+    holds: NDArray[np.bool_]
+    camera: tuple[Claim, ...]
+    scenes: int
+
+    @property
+    def geometry(self) -> tuple[str, ...]:
+        """What the camera allows, in sentences."""
+        return sentences(self.camera)
+
+    @property
+    def out_of_reach(self) -> Claim | None:
+        """Why no algorithm can keep the depth tolerance; None where one can."""
+        return next((claim for claim in self.camera if claim.kind == "camera-out-of-reach"), None)
+
+    @property
+    def reachable(self) -> bool:
+        """Whether the depth tolerance can be kept at all."""
+        return self.out_of_reach is None
+
+    @property
+    def limits(self) -> Values:
+        """The limits, in the order of the requirements."""
+        return np.array([one.limit for one in self.requirements])
+
+    @property
+    def measured(self) -> NDArray[np.bool_]:
+        """Which requirements at least one algorithm was measured by."""
+        return np.asarray(~np.isnan(self.values).all(axis=0), np.bool_)
+
+    @property
+    def margins(self) -> Values:
+        """1 − value / limit: 0.2 is a fifth below the limit, negative ones miss it; for a limit of 0, −value."""
+        limits = self.limits
+        safe = np.where(limits > 0, limits, 1.0)
+        return np.where(limits > 0, 1 - self.values / safe, -self.values)
+
+    @property
+    def smallest_margin(self) -> Values:
+        """The smallest margin of each algorithm over the measured requirements; −inf where one has no value."""
+        if not self.measured.any():
+            return np.full(len(self.algorithms), -np.inf)
+        return np.asarray(np.nan_to_num(self.margins[:, self.measured], nan=-np.inf).min(axis=1), np.float64)
+
+    @property
+    def certainty(self) -> Values:
+        """Share of the draws of scenes in which each algorithm meets every measured requirement."""
+        return np.asarray(self.holds.mean(axis=0), np.float64)
+
+    def met(self, algorithm: int, requirement: int) -> bool:
+        """Whether an algorithm keeps the limit."""
+        return bool(self.values[algorithm, requirement] <= self.requirements[requirement].limit)
+
+    def meets(self, algorithm: int) -> bool | None:
+        """Whether an algorithm keeps every limit; None where it keeps the measured ones and others are not measured."""
+        known = [k for k in range(len(self.requirements)) if not math.isnan(self.values[algorithm, k])]
+        if not all(self.met(algorithm, k) for k in known):
+            return False
+        return True if len(known) == len(self.requirements) else None
+
+    @property
+    def fulfilling(self) -> tuple[str, ...]:
+        """Who keeps every measured limit, the largest margin first."""
+        margins = self.smallest_margin
+        kept = [place for place in np.argsort(-margins, kind="stable") if margins[place] >= 0]
+        return tuple(self.algorithms[place] for place in kept)
+
+    def failures(self, algorithm: str) -> tuple[Claim, ...]:
+        """What an algorithm misses, or was not measured by."""
+        place = self.algorithms.index(algorithm)
+        return tuple(
+            Claim(
+                "unmeasured-requirement" if math.isnan(value) else "misses",
+                (algorithm,),
+                {} if math.isnan(value) else {"value": float(value), "limit": one.limit},
+                {"words": one.words, "unit": one.unit, "column": one.column},
+            )
+            for one, value in zip(self.requirements, self.values[place], strict=True)
+            if not value <= one.limit
+        )
+
+    @property
+    def lacking(self) -> tuple[Requirement, ...]:
+        """The requirements that no algorithm was measured by."""
+        return tuple(one for one, known in zip(self.requirements, self.measured, strict=True) if not known)
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """Who meets the requirements, without an order by weights; the headline first."""
+        purpose = {"purpose": self.name}
+        lacking = tuple(one.words for one in self.lacking)
+        if self.out_of_reach is not None:
+            found = self.out_of_reach
+            return (Claim("out-of-reach", found.names, found.numbers, purpose),)
+        if not self.requirements:
+            return (Claim("nothing-required", texts=purpose),)
+        if not self.measured.any():
+            return (Claim("requirements-unmeasured", lacking, texts=purpose),)
+        rest = (Claim("not-checked", lacking),) if lacking else ()
+        meeting = self.fulfilling
+        if not meeting:
+            return (*self._nearest(), *rest)
+        place = self.algorithms.index(meeting[0])
+        margin = {"margin": float(self.smallest_margin[place]), "lacking": float(len(lacking))}
+        if len(meeting) > 1:
+            return (Claim("several-meet", meeting, margin, purpose), *rest)
+        certainty = float(self.certainty[place])
+        numbers = {**margin, "scenes": float(self.scenes), "alone": float(len(self.algorithms) == 1)}
+        if self.winner is not None:
+            return (Claim("take-required", meeting, {**numbers, "certainty": certainty}, purpose),)
+        doubt = {"certainty": certainty} if certainty < SURE and self.scenes >= LEAST_SCENES else {}
+        return (Claim("meets", meeting, {**numbers, **doubt}, purpose), *rest)
+
+    @property
+    def winner(self) -> str | None:
+        """The only one that meets every requirement, where all are measured and the scenes support it."""
+        meeting = self.fulfilling
+        if self.out_of_reach is not None or self.lacking or len(meeting) != 1 or self.scenes < LEAST_SCENES:
+            return None
+        return meeting[0] if self.certainty[self.algorithms.index(meeting[0])] >= SURE else None
+
+    def _nearest(self) -> tuple[Claim, ...]:
+        """Who misses the fewest requirements, and which of the measured ones."""
+        order = sorted(
+            self.algorithms,
+            key=lambda name: (len(self.failures(name)), -self.smallest_margin[self.algorithms.index(name)]),
+        )
+        missed = (claim for claim in self.failures(order[0]) if claim.kind == "misses")
+        return (Claim("none-meets", (order[0],), texts={"purpose": self.name}), *missed)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        stated = ("column", "words", "limit", "unit", "arithmetic", "settings")
+        return json_values(
+            self,
+            ("name", "fulfilling", "geometry", "reachable"),
+            requirements=[
+                json_values(one, stated, measured=known)
+                for one, known in zip(self.requirements, self.measured.tolist(), strict=True)
+            ],
+            algorithms=[
+                {
+                    "algorithm": name,
+                    "meets_all": self.meets(place),
+                    "values": json_value(self.values[place]),
+                    "margins": json_value(self.margins[place]),
+                    "certainty": float(self.certainty[place]),
+                    "fails": list(sentences(self.failures(name))),
+                }
+                for place, name in enumerate(self.algorithms)
+            ],
+        )
+
+
+def required_columns(
+    wanted: Requirements,
+    protocol: Protocol | None = None,
+    size: float = 1.0,
+    timed: Sequence[tuple[int, int]] = (),
+) -> list[Requirement]:
+    """The columns that the requirements become.
+
+    `size` is that of the scenes relative to full resolution, `timed` are the image sizes that run times are scaled
+    from; without them run times count as they were measured.
+    """
+    camera = wanted.camera
+    found = []
+    if wanted.tolerance is not None:
+        near, at, tolerance = wanted.near, wanted.tolerance_at, wanted.tolerance
+        step = camera.disparity(at) - camera.disparity(at + tolerance)
+        numbers = {"near": near, "at": at, "tolerance": tolerance, "wrong": wanted.wrong, "step": step}
+        column = f"{DEPTH}@{tolerance:g}:depth@{near:g},{at:g}"
+        found.append(Requirement(column, 100 * wanted.wrong, "%", Claim("tolerance", numbers=numbers)))
+    if wanted.object_size is not None:
+        found.append(_lost_objects(wanted, protocol, size))
+    if wanted.seconds is not None:
+        numbers = {"seconds": wanted.seconds, "width": camera.width, "height": camera.height}
+        claim = Claim("run-time", numbers=numbers)
+        if timed:
+            claim = Claim("scaled-run-time", numbers=numbers, texts={"measured": sizes_in_words(timed)})
+        found.append(Requirement(f"{TIME}:scene", wanted.seconds, "s", claim))
+    if wanted.completeness is not None:
+        claim = Claim("coverage", numbers={"share": wanted.completeness})
+        found.append(Requirement(f"{EMPTY}:all", 100 * (1 - wanted.completeness), "%", claim))
+    return found
+
+
+def _lost_objects(wanted: Requirements, protocol: Protocol | None, size: float) -> Requirement:
+    """Fine structures at most as wide as the pixels that the smallest object covers."""
+    assert wanted.object_size is not None
+    pixels = wanted.camera.pixels(wanted.object_size, wanted.object_at)
+    allowed = max(1, math.ceil(pixels))
+    measured = None if protocol is None else protocol.geometry.at(size).fine_width
+    settings = "" if measured == allowed else f"geometry.fine_width={allowed / size:.4g}"
+    if settings and protocol is not None and allowed < protocol.geometry.fine_width_floor:
+        settings += f" --set geometry.fine_width_floor={allowed}"
+    numbers = {
+        "size": wanted.object_size,
+        "at": wanted.object_at,
+        "focal": wanted.camera.focal,
+        "pixels": pixels,
+        "allowed": float(allowed),
+    }
+    return Requirement(LOST, wanted.lost, "", Claim("smallest-object", numbers=numbers), settings)
+
+
+def camera_limits(wanted: Requirements) -> tuple[Claim, ...]:
+    """What the geometry of the camera allows."""
+    camera = wanted.camera
+    numbers = {
+        "precision": camera.precision,
+        "far": wanted.far,
+        "step": camera.depth_step(wanted.far),
+        "focal_baseline": camera.focal * camera.baseline,
+    }
+    claims = [Claim("depth-step", numbers=numbers)]
+    if wanted.tolerance is not None:
+        at, tolerance = wanted.tolerance_at, wanted.tolerance
+        reach = {"tolerance": tolerance, "at": at, "reach": camera.reach(tolerance), "precision": camera.precision}
+        if camera.depth_step(at) <= tolerance * (1 + 1e-9):
+            claims.append(Claim("within-reach", numbers=reach))
+        else:
+            needed = camera.baseline_for(at, tolerance)
+            claims.append(Claim("camera-out-of-reach", numbers={**reach, "baseline": needed}))
+    if wanted.object_size is not None and camera.pixels(wanted.object_size, wanted.object_at) < 1:
+        fills = camera.focal * wanted.object_size
+        size = {"size": wanted.object_size, "at": wanted.object_at, "fills": fills}
+        claims.append(Claim("below-a-pixel", numbers=size))
+    return tuple(claims)
+
+
+def fulfilment(
+    cube: ScoreCube, wanted: Requirements, protocol: Protocol | None = None, *, draws: int = 2000, seed: int = 0
+) -> Fulfilment:
+    """Check the scores of a cube against requirements."""
+    sizes = [size for size in cube.sizes if not math.isnan(size)]
+    timed = _timed_sizes(cube)
+    required = tuple(required_columns(wanted, protocol, float(np.median(sizes)) if sizes else 1.0, timed))
+    cube = _at_camera(cube, wanted.camera, timed)
+    columns = {str(column): place for place, column in enumerate(cube.columns)}
+    columns |= {c.metric: place for place, c in enumerate(cube.columns) if c.declared.metric.region is not None}
+    columns |= {f"{c.metric}:scene": place for place, c in enumerate(cube.columns) if c.metric == TIME}
+    means = aggregated(cube)
+    values = np.full((len(cube.algorithms), len(required)), np.nan)
+    scene_values = np.full((len(cube.scenes), len(cube.algorithms), len(required)), np.nan)
+    for k, one in enumerate(required):
+        if one.settings:
+            continue
+        if one.column in columns:
+            values[:, k] = means[:, columns[one.column]]
+            scene_values[:, :, k] = cube.values[:, :, columns[one.column]].T
+        elif one.column == f"{EMPTY}:all" and (place := _counting_column(cube, "all")) is not None:
+            scene_values[:, :, k] = 100 * (1 - cube.coverage[:, :, place]).T
+            values[:, k] = 100 * (1 - cube.coverage_over_scenes[:, place])
+    units = cube.unit_of
+    count = len(np.unique(units))
+    times = resample_scenes(count, draws, seed)[:, units]
+    holds = _held(scene_values, values, np.array([one.limit for one in required]), times)
+    return Fulfilment(wanted.name, required, cube.algorithms, values, holds, camera_limits(wanted), count)
+
+
+def _timed_sizes(cube: ScoreCube) -> tuple[tuple[int, int], ...]:
+    """The image size of every scene, from the notes of its run times; none at all where that of one is not stated."""
+    known = {scene: size for (_, scene), note in cube.runs.items() if (size := image_size(note)) is not None}
+    return tuple(known[scene] for scene in cube.scenes) if known.keys() >= set(cube.scenes) else ()
+
+
+def _at_camera(cube: ScoreCube, camera: Camera, timed: Sequence[tuple[int, int]]) -> ScoreCube:
+    """The cube with run times scaled from the images that they were measured on to those of the camera."""
+    if not timed:
+        return cube
+    pixels = np.array([width * height for width, height in timed], np.float64)
+    values = cube.values.copy()
+    for place in (place for place, column in enumerate(cube.columns) if column.metric == TIME):
+        values[:, :, place] *= camera.width * camera.height / pixels
+    return replace(cube, values=values)
+
+
+def _held(scene_values: Values, values: Values, limits: Values, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Who keeps every measured limit where each scene is drawn so often; shape (draws, algorithms)."""
+    _, algorithms, required = scene_values.shape
+    held = np.ones((len(counts), algorithms), bool)
+    for k in range(required):
+        known = ~np.isnan(scene_values[:, :, k])
+        if not known.any():
+            continue
+        total = counts @ np.nan_to_num(scene_values[:, :, k])
+        number = counts @ known
+        with np.errstate(invalid="ignore"):
+            mean = total / number
+        kept = np.where(number > 0, mean <= limits[k], True)
+        held &= kept & ~np.isnan(values[:, k])
+    return held
+
+
+def _counting_column(cube: ScoreCube, region: str) -> int | None:
+    """A column that counts the pixels of this very region, with those that have no value."""
+    support = np.nansum(cube.support, axis=(0, 1))
+    found = (
+        place
+        for place, column in enumerate(cube.columns)
+        if column.region == region and column.declared.metric.id in WHOLE_SETS and support[place] > 0
+    )
+    return next(found, None)
+
+
+def completeness_of(cube: ScoreCube) -> dict[str, float]:
+    """Share of the pixels that have a value, by algorithm; NaN where that is not known.
+
+    Of the pixels of the largest set: it best shows where an algorithm has values.
+    """
+    support = np.nansum(cube.support, axis=(0, 1))
+    shown = [k for k, c in enumerate(cube.columns) if c.declared.metric.counts == "pixels" and support[k] > 0]
+    if not shown:
+        return dict.fromkeys(cube.algorithms, math.nan)
+    widest = cube.take(columns=[max(shown, key=lambda place: support[place])])
+    return dict(zip(cube.algorithms, widest.coverage_over_scenes[:, 0].tolist(), strict=True))

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from stereogauge.decision.claims import Claim
-from stereogauge.decision.evidence import compared_scores
-from stereogauge.decision.words import render
+from stereogauge.decision.verdict import compared_scores
+from stereogauge.decision.words import Claim, render
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.registry import parse_column
 from stereogauge.protocol import Protocol, parse_protocol

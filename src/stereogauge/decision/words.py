@@ -1,19 +1,41 @@
-"""The English of decisions: claims in, sentences out. To reword a sentence of an answer, change its template here."""
+"""What a decision states, as data (claims), and its English: claims in, sentences out.
+
+Nothing reads that English again. To reword a sentence of an answer, change its template here.
+"""
 
 from __future__ import annotations
 
 import math
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from stereogauge.decision.claims import Claim
 from stereogauge.metrics.registry import parse_column
 from stereogauge.protocol import EITHER_UNIT
 from stereogauge.ranking.models.weighted import disproportion_note, stand_in_note
 from stereogauge.ranking.profile import metric_words
 from stereogauge.ranking.weighted_score import Disproportion
-from stereogauge.text import counted, listed, number_text, percent
+from stereogauge.text import counted, json_values, listed, number_text, percent
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement: its kind, what it is about, its numbers, and texts such as a purpose, a reason or a command.
+
+    `names` are algorithms, scenes or terms as they are called in the scores. `stereogauge.decision.words` has
+    the kinds, and what each of them says.
+    """
+
+    kind: str
+    names: tuple[str, ...] = ()
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return json_values(self, ("kind", "names", "numbers", "texts"))
+
 
 Parts = tuple[str, str]
 """A headline and the detail that follows it; either may be empty."""

@@ -23,7 +23,7 @@ from stereogauge.registry import Registry
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.scope import MissingPixels
 from stereogauge.scores.selection import Dropped, Selection
-from stereogauge.text import json_value
+from stereogauge.text import json_value, json_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -222,29 +222,20 @@ class Ranking(Displayed):
         Those are, in the order of the entries, what the model found beyond them: ranks in every column, who performs
         alike, shares of the weighted score; `names` names their second axes. Who dominates whom is in the entries.
         """
-        rows = []
-        for place, name in enumerate(self.algorithms):
-            row = {
-                "algorithm": name,
-                "rank": int(self.rank[place]),
-                "value": json_value(self.value[place]),
-                "group": None if self.group is None else int(self.group[place]),
-            }
-            rows.append(row | {key: json_value(values[place]) for key, values in self.extra.items()})
-        return {
-            "model": self.model,
-            "value_name": self.value_name,
-            "options": {
+        group = [None] * len(self) if self.group is None else self.group.tolist()
+        columns = {"algorithm": self.algorithms, "rank": self.rank, "value": self.value, "group": group, **self.extra}
+        listed = zip(*(json_value(values) for values in columns.values()), strict=True)
+        return json_values(
+            self,
+            ("model", "value_name", "selection", "names", "notes"),
+            options={
                 key: value if isinstance(value, int | float | dict) else str(value)
                 for key, value in self.options.items()
             },
-            "selection": self.selection.to_dict(),
-            "ranking": rows,
-            "arrays": {name: json_value(array) for name, array in self.arrays.items() if name != "dominates"},
-            "names": {name: list(values) for name, values in self.names.items()},
-            "group_sizes": None if self.group is None else np.bincount(self.group)[1:].tolist(),
-            "notes": list(self.notes),
-        }
+            ranking=[dict(zip(columns, row, strict=True)) for row in listed],
+            arrays={name: array for name, array in self.arrays.items() if name != "dominates"},
+            group_sizes=None if self.group is None else np.bincount(self.group)[1:],
+        )
 
     def to_json(self) -> str:
         """`to_dict` as one JSON document; NaN is null, infinity the text "inf"."""

@@ -12,6 +12,7 @@ from stereogauge.decision.answer import Answer, answered
 from stereogauge.decision.explain import Explanation, explained
 from stereogauge.decision.pixels import pair_contrasts, pixel_agreement, two_class_column
 from stereogauge.decision.source import Source
+from stereogauge.decision.verdict import Settings
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.stored_maps import Origins
 from stereogauge.figures.decision import (
@@ -92,15 +93,10 @@ def _answer(source: Source, options: ReportOptions) -> Answer | str:
     reason = ""
     for profile, weights in attempts:
         try:
-            return answered(
-                source,
-                profile,
-                weights,
-                completeness=source.cube.least_coverage,
-                missing=options.missing,
-                alpha=options.alpha,
-                seed=options.seed,
+            settings = Settings(
+                source.cube.least_coverage, alpha=options.alpha, seed=options.seed, missing=options.missing
             )
+            return answered(source, settings, profile, weights)
         except StereogaugeError as problem:
             reason = reason or str(problem)
     return reason

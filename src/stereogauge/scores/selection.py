@@ -15,6 +15,7 @@ from stereogauge.protocol import EITHER_UNIT
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import LEAST_COVERAGE, MissingPixels, MissingRule
+from stereogauge.text import json_values
 
 
 def missing_rule(text: str) -> MissingRule:
@@ -155,19 +156,13 @@ class Selection:
 
     def to_dict(self) -> dict[str, Any]:
         """The selection as plain values for JSON."""
-        return {
-            "algorithms": list(self.algorithms),
-            "scenes": list(self.scenes),
-            "columns": [str(column) for column in self.columns],
-            "missing": self.missing,
-            "least_coverage": self.least_coverage,
-            "least_support": self.least_support,
-            "dropped": [what._asdict() for what in self.dropped],
-            "protocol": self.protocol,
-            "missing_pixels": self.missing_pixels,
-            "asked_scenes": self.asked_scenes or len(self.scenes),
-            "independent_scenes": self.independent_scenes,
-        }
+        kept = ("algorithms", "scenes", "missing", "least_coverage", "least_support", "dropped", "protocol")
+        return json_values(
+            self,
+            (*kept, "missing_pixels", "independent_scenes"),
+            columns=[str(column) for column in self.columns],
+            asked_scenes=self.asked_scenes or len(self.scenes),
+        )
 
 
 def enumerated(names: Sequence[str], longest: int = 6) -> str:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from html import escape
 
 from stereogauge.decision.answer import Answer
-from stereogauge.decision.claims import Place
 from stereogauge.decision.explain import Explanation
-from stereogauge.decision.fulfilment import Fulfilment
 from stereogauge.decision.gate import Check, Gate
+from stereogauge.decision.requirements import Fulfilment
+from stereogauge.decision.verdict import Place
 from stereogauge.decision.words import with_unit
 from stereogauge.tables.formats import html_table
 from stereogauge.tables.table import Cell, Table, number, rank_cell, share, table, words

@@ -12,9 +12,9 @@ import numpy as np
 from msgspec import structs
 
 from stereogauge.datasets.declaration import families
-from stereogauge.decision.claims import LEAST_MEASURED
 from stereogauge.decision.requirements import RequirementsFile
 from stereogauge.decision.source import Source, compatibility
+from stereogauge.decision.verdict import LEAST_MEASURED
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.loading import entry_types, is_table, options_of
 from stereogauge.masks.declaration import declared_regions

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from stereogauge.decision.answer import answered
-from stereogauge.decision.claims import Claim
 from stereogauge.decision.explain import Explanation, Piece, explained
 from stereogauge.decision.requirements import Requirements, load_requirements
 from stereogauge.decision.source import Source, purpose_of
-from stereogauge.decision.words import render, sentences
+from stereogauge.decision.verdict import Settings
+from stereogauge.decision.words import Claim, render, sentences
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.profile import Profile, shipped_profiles
 from stereogauge.ranking.weighted_score import parse_weights
@@ -39,14 +39,8 @@ def answer_answer(
     wanted = None if requirements is None else stated_requirements(requirements)
     try:
         own = scores.weights(query, weights, profile)
-        decided = answered(
-            source,
-            None if own else profile,
-            own,
-            wanted,
-            query.need or query.coverage,
-            missing=query.missing,
-        )
+        settings = Settings(query.need or query.coverage, missing=query.missing)
+        decided = answered(source, settings, None if own else profile, own, wanted)
         found = decided.to_dict() | {
             "parts": [_split(text) for text in render(_marked(decided.claims, source))],
             "unknown_parts": [_split(text) for text in sentences(_marked(decided.unknown_claims, source))],

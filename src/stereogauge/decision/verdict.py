@@ -1,0 +1,409 @@
+"""The verdict of an answer by weights: who is considered, how sure the places are, and what is claimed from that."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stereogauge.decision.requirements import completeness_of
+from stereogauge.decision.words import Claim
+from stereogauge.errors import StereogaugeError
+from stereogauge.ranking.bootstrap import LEVEL, beats, rank_interval, redrawn_means
+from stereogauge.ranking.profile import Profile
+from stereogauge.ranking.ranks import DIGITS, final_ranks
+from stereogauge.ranking.significance import greater_p, scenes_for_pair
+from stereogauge.ranking.weighted_score import PROPORTIONATE, Disproportion, WeightedScore, weigh
+from stereogauge.scores.charges import charged
+from stereogauge.scores.cube import ScoreCube, Values
+from stereogauge.scores.scope import LEAST_COVERAGE, MissingRule
+from stereogauge.scores.selection import Dropped, Selection
+from stereogauge.text import percent
+
+ALPHA = 0.05
+"""The level of significance of tests over scenes."""
+TOLERANCE = 0.05
+"""Share of the leader's score by which another must be better to matter."""
+LEAST_FIRST = 0.5
+"""A winner is first in at least this share of the small changes of the weights."""
+COMPLETE = 0.995
+"""From this share of the pixels on a map is called complete."""
+LEAST_MEASURED = 0.5
+"""A winner needs at least this share of the weight to be measured."""
+LEAST_SCENES = 6
+"""No algorithm is named on fewer independent scenes."""
+MOST_RIVALS = 3
+MOST_SCENES = 3
+NEED_CHANGE = 0.02
+"""A winner must lead when this much more or less of the pixels is needed."""
+TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+LEAST_TAIL = 0.75
+"""Quantiles of Student's and the normal distribution are both 0 at one half, and so have no ratio there."""
+MANY_SCENES = 50
+"""From here on the answer does not estimate how many more scenes would distinguish two algorithms."""
+
+
+def least_scenes(alpha: float) -> int:
+    """The fewest independent scenes for a winner: six, or as many as a one-sided test needs, 2^(−N) < α."""
+    return max(LEAST_SCENES, math.floor(-math.log2(alpha) + 1e-9) + 1)
+
+
+class Place(NamedTuple):
+    """One algorithm: its rank and weighted score, and how sure they are.
+
+    `score_low` and `score_high` bound the score, `rank_low` and `rank_high` the rank, in 95 % of the draws in which the
+    scenes are weighed at random; `beats_leader` is the share of these draws in which it is better than the leader,
+    `exceeds_leader` that in which it is better by more than the tolerance. `first` is the share of small changes of
+    the weights in which it is first. `p_value` is of the one-sided sign-flip test over the independent scenes that it
+    is not better than the leader by more than the tolerance. `open`: where test or draws do not rule that out, and
+    where the scenes are too few to rule out anybody.
+    `completeness` is the share of the pixels that have a value, None where that is not known; `charged` the part of the
+    score that is charged for the others.
+    """
+
+    algorithm: str
+    rank: int
+    score: float
+    score_low: float
+    score_high: float
+    rank_low: int
+    rank_high: int
+    beats_leader: float
+    exceeds_leader: float
+    first: float
+    p_value: float
+    open: bool
+    completeness: float | None
+    charged: float
+
+
+class Tie(NamedTuple):
+    """The weight of a term or property at which a rival ties with the leader, the others scaled to sum to 1."""
+
+    rival: str
+    of: str
+    weight: float
+    tie: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The evidence for a choice by weights, and what follows from it; `places` are ordered from best to worst.
+
+    `purpose` opens the sentence: "For driver assistance". `scenes` are the compared ones, `units` the number of
+    independent ones among them. `need_leader` is who would lead if the needed share of pixels were slightly another
+    one, None where the leader stays. `terms` counts the weights. `weight_distance` is the total variation between
+    declared and effective weights; `worst_scenes` are those on which the leader scores worst. `nearest_tie` is the
+    smallest change of a property's weight that would put the second place first. `stand_ins` are the metrics that take
+    the weight of others on a sparse ground truth.
+    """
+
+    purpose: str
+    places: tuple[Place, ...]
+    scenes: tuple[str, ...]
+    units: int
+    alpha: float
+    measured_share: float
+    terms: int
+    tolerance: float = TOLERANCE
+    scenes_needed: int | None = None
+    need: float = 0.0
+    need_leader: str | None = None
+    weight_distance: float = 0.0
+    disproportions: tuple[Disproportion, ...] = ()
+    worst_scenes: tuple[str, ...] = ()
+    nearest_tie: Tie | None = None
+    stand_ins: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def leader(self) -> Place:
+        """The algorithm with the best score."""
+        return self.places[0]
+
+    @property
+    def least_scenes(self) -> int:
+        """The fewest independent scenes for a winner."""
+        return least_scenes(self.alpha)
+
+    @property
+    def too_few_scenes(self) -> bool:
+        """Whether there are too few independent scenes to name a winner."""
+        return self.units < self.least_scenes
+
+    @property
+    def open(self) -> tuple[Place, ...]:
+        """Algorithms that may be better than the leader by more than the tolerance."""
+        return tuple(place for place in self.places[1:] if place.open)
+
+    @property
+    def equal(self) -> tuple[Place, ...]:
+        """Algorithms with the same score as the leader."""
+        return tuple(place for place in self.places[1:] if place.rank == 1)
+
+    @property
+    def winner(self) -> str | None:
+        """The leader, where scenes, weights and the needed share of pixels support it."""
+        return self.leader.algorithm if self._headline().kind == "take" else None
+
+    @property
+    def rivals(self) -> tuple[str, ...]:
+        """Algorithms that may be as good as the leader, in the order of the places."""
+        if self.winner is not None:
+            return ()
+        names = {place.algorithm for place in (*self.open, *self.equal)} | {self.need_leader}
+        return tuple(place.algorithm for place in self.places[1:] if place.algorithm in names)
+
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """The verdict, the headline first."""
+        return (self._headline(), *self._details())
+
+    def _headline(self) -> Claim:
+        leader = self.leader
+        numbers = {"scenes": float(self.units), "least": float(self.least_scenes), "tolerance": self.tolerance}
+        claim = Claim("take", (leader.algorithm,), numbers, {"purpose": self.purpose})
+        if len(self.places) == 1:
+            return replace(claim, kind="only-one")
+        if self.measured_share < LEAST_MEASURED:
+            return replace(claim, kind="little-measured")
+        if self.equal:
+            return replace(claim, kind="equal", names=(leader.algorithm, *(place.algorithm for place in self.equal)))
+        if len(self.scenes) == 1:
+            return replace(claim, kind="one-scene", names=(leader.algorithm, self.scenes[0]))
+        if self.too_few_scenes:
+            return replace(claim, kind="few-scenes")
+        if self.open:
+            return replace(claim, kind="ahead", names=(leader.algorithm, *(place.algorithm for place in self.open)))
+        if self.need_leader is not None:
+            names = (leader.algorithm, self.need_leader)
+            return replace(claim, kind="need-decides", names=names, numbers={"need": self.need})
+        if leader.first < LEAST_FIRST:
+            other = max(self.places[1:], key=lambda place: place.first)
+            shares = {"first_share": leader.first, "other": other.first}
+            return replace(claim, kind="weights-decide", names=(leader.algorithm, other.algorithm), numbers=shares)
+        return claim
+
+    def _details(self) -> Iterator[Claim]:
+        kind = self._headline().kind
+        leader = self.leader
+        if kind == "take":
+            yield Claim("no-other-better", (leader.algorithm,), {"tolerance": self.tolerance})
+        if kind in ("take", "few-scenes", "ahead"):
+            yield self._certainty()
+        if kind == "ahead" and self.scenes_needed is not None:
+            names = (leader.algorithm, self.open[0].algorithm)
+            yield Claim("scenes-needed", names, {"needed": self.scenes_needed, "scenes": float(self.units)})
+        if kind in ("take", "ahead") and self.nearest_tie is not None:
+            tie = self.nearest_tie
+            yield Claim("break-even", (tie.rival,), {"weight": tie.weight, "tie": tie.tie}, {"of": tie.of})
+        if kind == "take":
+            bound = {"scenes": float(self.units), "share": min(1.0, 3 / self.units)}
+            yield Claim("failures-possible", (leader.algorithm, *self.worst_scenes), bound)
+        if kind != "only-one" and self.weight_distance > PROPORTIONATE:
+            yield from (
+                Claim("disproportion", (one.term,), {"weight": one.weight, "share": one.share})
+                for one in self.disproportions
+            )
+        for name, terms in self.stand_ins.items():
+            yield Claim("stands-in", (name, *terms))
+        if self.measured_share < 1 - 1e-9:
+            shares = {"measured": self.measured_share, "unmeasured": 1 - self.measured_share}
+            yield Claim("partly-measured", numbers=shares)
+        if leader.completeness is not None and leader.completeness < COMPLETE and kind != "only-one":
+            numbers = {"lost": 1 - leader.completeness, "charged": leader.charged / leader.score if leader.score else 0}
+            yield Claim("incomplete", (leader.algorithm,), numbers)
+
+    def _certainty(self) -> Claim:
+        leader = self.leader
+        numbers = {"first_share": leader.first, "low": leader.rank_low, "high": leader.rank_high, "terms": self.terms}
+        return Claim("certainty", (leader.algorithm,), numbers)
+
+
+class WorstScene(NamedTuple):
+    """A scene on which the leader scores badly, and the algorithm that is best there; scores as of the whole."""
+
+    scene: str
+    score: float
+    best: str
+    best_score: float
+
+
+class Settings(NamedTuple):
+    """How an answer is computed; these are also its recorded options. `answer` explains them."""
+
+    completeness: float | str = LEAST_COVERAGE
+    alpha: float = ALPHA
+    draws: int = 2000
+    seed: int = 0
+    missing: str = "common"
+    tolerance: float = TOLERANCE
+
+    def check(self) -> None:
+        """Refuse what is no level of significance, tolerance or number of draws."""
+        if not 0 < self.alpha < 1:
+            raise StereogaugeError(
+                f"A significance level lies between 0 and 1, for example 0.05; found {self.alpha:g}."
+            )
+        if not 0 <= self.tolerance < 1:
+            raise StereogaugeError(f"A tolerance is a share from 0 to 1, for example 0.05; found {self.tolerance:g}.")
+        if self.draws < 1:
+            raise StereogaugeError(f"The certainty of an answer needs at least one draw; found {self.draws}.")
+
+
+def considered(cube: ScoreCube, need: float) -> list[str]:
+    """The algorithms with a value at the needed share of the pixels; all of them where none has."""
+    shares = completeness_of(cube)
+    return [name for name, share in shares.items() if not share < need - 1e-9] or list(cube.algorithms)
+
+
+def compared_scores(
+    cube: ScoreCube, purpose: Profile, rule: MissingRule, also: Container[str] = ()
+) -> tuple[WeightedScore, Selection]:
+    """The weighted scores of the algorithms with a value at the needed share of the pixels, and of those in `also`.
+
+    Answers and explanations read them here, so both compare on the same scenes and by the same scales.
+    """
+    need = cube.least_coverage
+    enough, shares = considered(cube, need), completeness_of(cube)
+    kept = [name for name in cube.algorithms if name in enough or name in also]
+    score, selection = weigh(cube.select(algorithms=kept), profile=purpose, missing=rule)
+    left_out = tuple(
+        Dropped("algorithm", name, f"it covers {percent(share)} of the pixels, and {percent(need)} are needed")
+        for name, share in shares.items()
+        if name not in kept
+    )
+    return score, replace(selection, dropped=(*selection.dropped, *left_out))
+
+
+def need_leader(cube: ScoreCube, purpose: Profile, rule: MissingRule, leader: str) -> str | None:
+    """Who would lead if the needed share of pixels were a little smaller or larger; None where the leader stays."""
+    now = considered(cube, cube.least_coverage)
+    for need in (cube.least_coverage - NEED_CHANGE, min(1.0, cube.least_coverage + NEED_CHANGE)):
+        kept = considered(cube, need)
+        if kept == now:
+            continue
+        score, _ = weigh(cube.select(algorithms=kept), profile=purpose, missing=rule)
+        if score.algorithms[score.order[0]] != leader:
+            return str(score.algorithms[score.order[0]])
+    return None
+
+
+def certain_places(score: WeightedScore, cube: ScoreCube, purpose: Profile, settings: Settings) -> tuple[Place, ...]:
+    """The algorithms from best to worst, with how sure their places are under other weights and on other scenes."""
+    first = int(score.order[0])
+    value = score.value
+    ranks = final_ranks(value)
+    under_weights = (final_ranks(score.perturbed(settings.draws, settings.seed)) == 1).mean(axis=0)
+    drawn = np.round(value[None], DIGITS)
+    exceeding, p_values = np.zeros((1, len(value)), bool), np.ones(len(value))
+    if score.costs.units > 1:
+        behind = score.behind(first, settings.tolerance)
+        drawn = np.round(redrawn_means(score.unit_contributions, settings.draws, settings.seed), DIGITS)
+        tail = max(1 - settings.alpha, LEAST_TAIL)
+        exceeding = np.round(redrawn_means(behind, settings.draws, settings.seed, tail), DIGITS) < 0
+        exceeding[:, first] = False
+        p_values = greater_p(np.round(behind.T, DIGITS))
+    low, high = rank_interval(final_ranks(drawn))
+    score_low, score_high = np.quantile(drawn, TAILS, axis=0)
+    better = 1 - beats(drawn, first)
+    open_ = _open(exceeding, p_values, first, settings.alpha)
+    if score.costs.units < least_scenes(settings.alpha):  # so few rule out no algorithm
+        open_ = np.arange(len(value)) != first
+    complete = completeness_of(cube)
+    charges = _charges(score, cube, purpose)
+    return tuple(
+        Place(
+            algorithm=score.algorithms[place],
+            rank=int(ranks[place]),
+            score=float(value[place]),
+            score_low=float(max(score_low[place], 0.0)),
+            score_high=float(score_high[place]),
+            rank_low=int(low[place]),
+            rank_high=int(high[place]),
+            beats_leader=float(better[place]),
+            exceeds_leader=float(exceeding[:, place].mean()),
+            first=float(under_weights[place]),
+            p_value=float(p_values[place]),
+            open=bool(open_[place]),
+            completeness=None if math.isnan(share := complete[score.algorithms[place]]) else share,
+            charged=charges.get(score.algorithms[place], 0.0),
+        )
+        for place in score.order
+    )
+
+
+def _charges(score: WeightedScore, cube: ScoreCube, purpose: Profile) -> dict[str, float]:
+    """The part of each score that is charged for missing pixels."""
+    compared = cube.select(algorithms=score.algorithms, scenes=score.scenes)
+    if charged(compared) is compared:
+        return {}
+    plain = weigh(compared, profile=purpose, missing="worst", missing_pixels="left out")[0]
+    free = dict(zip(plain.algorithms, plain.value.tolist(), strict=True))
+    pairs = zip(score.algorithms, score.value.tolist(), strict=True)
+    return {name: max(0.0, value - free.get(name, 0.0)) for name, value in pairs}
+
+
+def _open(exceeding: NDArray[np.bool_], p_values: Values, first: int, alpha: float) -> NDArray[np.bool_]:
+    """Who may be better than the first by more than the tolerance: by the test, or in the draws.
+
+    Draws must exclude all others together: P(V(L) ≤ min V + ε) ≥ 1 − α. Where they do not, those that exceed most often
+    stay open until the others are excluded.
+    """
+    found = np.asarray(p_values >= alpha)
+    found[first] = False
+    for place in np.argsort(-exceeding.mean(axis=0), kind="stable"):
+        if exceeding[:, ~found].any(axis=1).mean() <= alpha:
+            break
+        found[place] = place != first
+    return found
+
+
+def worst_scenes(score: WeightedScore) -> tuple[WorstScene, ...]:
+    """The scenes that add most to the score of the first, and who is best there."""
+    first = int(score.order[0])
+    worst = np.argsort(-score.contributions[first], kind="stable")[:MOST_SCENES]
+    best = score.contributions.argmin(axis=0)
+    return tuple(
+        WorstScene(
+            score.scenes[scene],
+            float(score.contributions[first, scene]),
+            score.algorithms[best[scene]],
+            float(score.contributions[best[scene], scene]),
+        )
+        for scene in (worst if len(score.scenes) > 1 else ())
+    )
+
+
+def scenes_needed(score: WeightedScore, verdict: Verdict) -> int | None:
+    """How many scenes would distinguish the leader from the first that is open; None where that is not estimated."""
+    if not verdict.open or verdict.too_few_scenes or verdict.units >= MANY_SCENES:
+        return None
+    first, rival = int(score.order[0]), score.algorithms.index(verdict.open[0].algorithm)
+    gap = score.behind(first, verdict.tolerance)[rival]
+    return scenes_for_pair(gap, verdict.alpha) if gap.any() else None
+
+
+def nearest_ties(score: WeightedScore) -> tuple[Tie, ...]:
+    """Where the next algorithms would tie with the first: by property, then by term."""
+    first = int(score.order[0])
+    names, weights, by_property = score.property_ties(first)
+    by_term = score.ties(first)
+    ties: list[Tie] = []
+    for place in score.order[1 : 1 + MOST_RIVALS]:
+        rival = score.algorithms[place]
+        if len(names) > 1:
+            ties += map(Tie, [rival] * len(names), names, weights.tolist(), by_property[place].tolist())
+        ties += map(Tie, [rival] * len(score.terms), score.terms, score.weights.tolist(), by_term[place].tolist())
+    return tuple(tie for tie in ties if not math.isnan(tie.tie))
+
+
+def nearest_tie(ties: Iterable[Tie], score: WeightedScore) -> Tie | None:
+    """The smallest change of the weight of a property at which the second place ties with the first."""
+    names = score.properties[0]
+    second = score.algorithms[score.order[1]] if len(score.order) > 1 else ""
+    found = [tie for tie in ties if tie.rival == second and tie.of in names and tie.weight > 0 and tie.tie > 0]
+    return min(found, key=lambda tie: abs(math.log(tie.tie / tie.weight)), default=None)
