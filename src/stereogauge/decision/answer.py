@@ -256,7 +256,7 @@ def answered(
     purpose = None if unweighted else purpose_of(profile, weights)
     share = coverage_of(settings.completeness)
     if wanted is not None and wanted.completeness is not None and settings.completeness == LEAST_COVERAGE:
-        share = wanted.completeness
+        share = wanted.completeness.share
     source = replace(source, cube=source.cube.limited(share))
     if settings.completeness == ONLY_SURE:
         return _only_sure(source, purpose, settings)

@@ -27,13 +27,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.decision.words import Claim, phrases, sentences, with_unit
@@ -128,8 +130,8 @@ class Completeness(Declaration, frozen=True):
     share: Annotated[float, number("least share of the pixels with a value", least=0, most=1)]
 
 
-class RequirementsFile(Declaration, frozen=True):
-    """The tables of a requirements file; what is absent is not required."""
+class Requirements(Declaration, frozen=True):
+    """What an application requires; what is absent is not required."""
 
     camera: Camera
     distances: Distances
@@ -138,24 +140,6 @@ class RequirementsFile(Declaration, frozen=True):
     object: SmallestObject | None = None
     time: Time | None = None
     completeness: Completeness | None = None
-
-
-@dataclass(frozen=True)
-class Requirements:
-    """What an application requires; None where it does not. Lengths in m, shares between 0 and 1."""
-
-    name: str
-    camera: Camera
-    near: float
-    far: float
-    tolerance: float | None = None
-    tolerance_at: float = 0.0
-    wrong: float = 0.05
-    object_size: float | None = None
-    object_at: float = 0.0
-    lost: float = 0.1
-    seconds: float | None = None
-    completeness: float | None = None
 
 
 UNNAMED = "these requirements"
@@ -167,15 +151,15 @@ def load_requirements(source: Requirements | Mapping[str, Any] | str | Path) -> 
     if isinstance(source, Requirements):
         return source
     if isinstance(source, Mapping):
-        return _requirements(convert(source, RequirementsFile, "The requirements"), UNNAMED, "The requirements")
+        return _checked(convert(source, Requirements, "The requirements"), UNNAMED, "The requirements")
     path = Path(source)
     if not path.is_file():
         raise FileError(f"No requirements at {path}; give the path of a TOML file with [camera] and [distances].")
-    return _requirements(load(path, RequirementsFile, "requirements"), path.stem, str(path))
+    return _checked(load(path, Requirements, "requirements"), path.stem, str(path))
 
 
-def _requirements(stated: RequirementsFile, identifier: str, owner: str) -> Requirements:
-    """The requirements that a file states, checked against each other; `owner` names them in errors."""
+def _checked(stated: Requirements, identifier: str, owner: str) -> Requirements:
+    """Requirements checked against each other, with a name and with every distance; `owner` names them in errors."""
     camera, near, far = stated.camera, stated.distances.near, stated.distances.far
     if near >= far:
         raise StereogaugeError(
@@ -187,23 +171,11 @@ def _requirements(stated: RequirementsFile, identifier: str, owner: str) -> Requ
             f"less than the image width of {camera.width:g} px; state a larger near distance or a shorter baseline."
         )
     tolerance, smallest = stated.tolerance, stated.object
-    found = Requirements(
-        stated.name or identifier,
-        camera,
-        near,
-        far,
-        tolerance_at=far,
-        object_at=far,
-        seconds=None if stated.time is None else stated.time.seconds,
-        completeness=None if stated.completeness is None else stated.completeness.share,
-    )
     if tolerance is not None:
-        at = _within(tolerance.at, stated.distances, f"{owner}: tolerance.at")
-        found = replace(found, tolerance=tolerance.depth, tolerance_at=at, wrong=tolerance.wrong)
+        tolerance = replace(tolerance, at=_within(tolerance.at, stated.distances, f"{owner}: tolerance.at"))
     if smallest is not None:
-        at = _within(smallest.at, stated.distances, f"{owner}: object.at")
-        found = replace(found, object_size=smallest.size, object_at=at, lost=smallest.lost)
-    return found
+        smallest = replace(smallest, at=_within(smallest.at, stated.distances, f"{owner}: object.at"))
+    return replace(stated, name=stated.name or identifier, tolerance=tolerance, object=smallest)
 
 
 def _within(at: float | None, distances: Distances, what: str) -> float:
@@ -430,68 +402,58 @@ def required_columns(
     `size` is that of the scenes relative to full resolution, `timed` are the image sizes that run times are scaled
     from; without them run times count as they were measured.
     """
-    camera = wanted.camera
+    camera, tolerance = wanted.camera, wanted.tolerance
     found = []
-    if wanted.tolerance is not None:
-        near, at, tolerance = wanted.near, wanted.tolerance_at, wanted.tolerance
-        step = camera.disparity(at) - camera.disparity(at + tolerance)
-        numbers = {"near": near, "at": at, "tolerance": tolerance, "wrong": wanted.wrong, "step": step}
-        column = f"{DEPTH}@{tolerance:g}:depth@{near:g},{at:g}"
-        found.append(Requirement(column, 100 * wanted.wrong, "%", Claim("tolerance", numbers=numbers)))
-    if wanted.object_size is not None:
-        found.append(_lost_objects(wanted, protocol, size))
-    if wanted.seconds is not None:
-        numbers = {"seconds": wanted.seconds, "width": camera.width, "height": camera.height}
+    if tolerance is not None and tolerance.at is not None:
+        near, at, depth = wanted.distances.near, tolerance.at, tolerance.depth
+        step = camera.disparity(at) - camera.disparity(at + depth)
+        numbers = {"near": near, "at": at, "tolerance": depth, "wrong": tolerance.wrong, "step": step}
+        column = f"{DEPTH}@{depth:g}:depth@{near:g},{at:g}"
+        found.append(Requirement(column, 100 * tolerance.wrong, "%", Claim("tolerance", numbers=numbers)))
+    if wanted.object is not None:
+        found.append(_lost_objects(camera, wanted.object, protocol, size))
+    if wanted.time is not None:
+        numbers = {"seconds": wanted.time.seconds, "width": camera.width, "height": camera.height}
         claim = Claim("run-time", numbers=numbers)
         if timed:
             claim = Claim("scaled-run-time", numbers=numbers, texts={"measured": sizes_in_words(timed)})
-        found.append(Requirement(f"{TIME}:scene", wanted.seconds, "s", claim))
+        found.append(Requirement(f"{TIME}:scene", wanted.time.seconds, "s", claim))
     if wanted.completeness is not None:
-        claim = Claim("coverage", numbers={"share": wanted.completeness})
-        found.append(Requirement(f"{EMPTY}:all", 100 * (1 - wanted.completeness), "%", claim))
+        share = wanted.completeness.share
+        found.append(Requirement(f"{EMPTY}:all", 100 * (1 - share), "%", Claim("coverage", numbers={"share": share})))
     return found
 
 
-def _lost_objects(wanted: Requirements, protocol: Protocol | None, size: float) -> Requirement:
+def _lost_objects(camera: Camera, smallest: SmallestObject, protocol: Protocol | None, size: float) -> Requirement:
     """Fine structures at most as wide as the pixels that the smallest object covers."""
-    assert wanted.object_size is not None
-    pixels = wanted.camera.pixels(wanted.object_size, wanted.object_at)
+    assert smallest.at is not None
+    pixels = camera.pixels(smallest.size, smallest.at)
     allowed = max(1, math.ceil(pixels))
     measured = None if protocol is None else protocol.geometry.at(size).fine_width
     settings = "" if measured == allowed else f"geometry.fine_width={allowed / size:.4g}"
     if settings and protocol is not None and allowed < protocol.geometry.fine_width_floor:
         settings += f" --set geometry.fine_width_floor={allowed}"
-    numbers = {
-        "size": wanted.object_size,
-        "at": wanted.object_at,
-        "focal": wanted.camera.focal,
-        "pixels": pixels,
-        "allowed": float(allowed),
-    }
-    return Requirement(LOST, wanted.lost, "", Claim("smallest-object", numbers=numbers), settings)
+    numbers = {"size": smallest.size, "at": smallest.at, "focal": camera.focal, "pixels": pixels, "allowed": allowed}
+    return Requirement(LOST, smallest.lost, "", Claim("smallest-object", numbers=numbers), settings)
 
 
 def camera_limits(wanted: Requirements) -> tuple[Claim, ...]:
     """What the geometry of the camera allows."""
-    camera = wanted.camera
-    numbers = {
-        "precision": camera.precision,
-        "far": wanted.far,
-        "step": camera.depth_step(wanted.far),
-        "focal_baseline": camera.focal * camera.baseline,
-    }
+    camera, far = wanted.camera, wanted.distances.far
+    step, focal_baseline = camera.depth_step(far), camera.focal * camera.baseline
+    numbers = {"precision": camera.precision, "far": far, "step": step, "focal_baseline": focal_baseline}
     claims = [Claim("depth-step", numbers=numbers)]
-    if wanted.tolerance is not None:
-        at, tolerance = wanted.tolerance_at, wanted.tolerance
-        reach = {"tolerance": tolerance, "at": at, "reach": camera.reach(tolerance), "precision": camera.precision}
-        if camera.depth_step(at) <= tolerance * (1 + 1e-9):
+    tolerance, smallest = wanted.tolerance, wanted.object
+    if tolerance is not None and tolerance.at is not None:
+        at, depth = tolerance.at, tolerance.depth
+        reach = {"tolerance": depth, "at": at, "reach": camera.reach(depth), "precision": camera.precision}
+        if camera.depth_step(at) <= depth * (1 + 1e-9):
             claims.append(Claim("within-reach", numbers=reach))
         else:
-            needed = camera.baseline_for(at, tolerance)
+            needed = camera.baseline_for(at, depth)
             claims.append(Claim("camera-out-of-reach", numbers={**reach, "baseline": needed}))
-    if wanted.object_size is not None and camera.pixels(wanted.object_size, wanted.object_at) < 1:
-        fills = camera.focal * wanted.object_size
-        size = {"size": wanted.object_size, "at": wanted.object_at, "fills": fills}
+    if smallest is not None and smallest.at is not None and camera.pixels(smallest.size, smallest.at) < 1:
+        size = {"size": smallest.size, "at": smallest.at, "fills": camera.focal * smallest.size}
         claims.append(Claim("below-a-pixel", numbers=size))
     return tuple(claims)
 
@@ -540,7 +502,7 @@ def _at_camera(cube: ScoreCube, camera: Camera, timed: Sequence[tuple[int, int]]
     values = cube.values.copy()
     for place in (place for place, column in enumerate(cube.columns) if column.metric == TIME):
         values[:, :, place] *= camera.width * camera.height / pixels
-    return replace(cube, values=values)
+    return dataclasses.replace(cube, values=values)
 
 
 def _held(scene_values: Values, values: Values, limits: Values, counts: NDArray[np.int64]) -> NDArray[np.bool_]:

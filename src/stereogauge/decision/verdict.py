@@ -254,10 +254,9 @@ class Settings(NamedTuple):
             raise StereogaugeError(f"The certainty of an answer needs at least one draw; found {self.draws}.")
 
 
-def considered(cube: ScoreCube, need: float) -> list[str]:
+def considered(shares: Mapping[str, float], need: float) -> list[str]:
     """The algorithms with a value at the needed share of the pixels; all of them where none has."""
-    shares = completeness_of(cube)
-    return [name for name, share in shares.items() if not share < need - 1e-9] or list(cube.algorithms)
+    return [name for name, share in shares.items() if not share < need - 1e-9] or list(shares)
 
 
 def compared_scores(
@@ -267,8 +266,8 @@ def compared_scores(
 
     Answers and explanations read them here, so both compare on the same scenes and by the same scales.
     """
-    need = cube.least_coverage
-    enough, shares = considered(cube, need), completeness_of(cube)
+    need, shares = cube.least_coverage, completeness_of(cube)
+    enough = considered(shares, need)
     kept = [name for name in cube.algorithms if name in enough or name in also]
     score, selection = weigh(cube.select(algorithms=kept), profile=purpose, missing=rule)
     left_out = tuple(
@@ -281,10 +280,10 @@ def compared_scores(
 
 def need_leader(cube: ScoreCube, purpose: Profile, rule: MissingRule, leader: str) -> str | None:
     """Who would lead if the needed share of pixels were a little smaller or larger; None where the leader stays."""
-    now = considered(cube, cube.least_coverage)
-    for need in (cube.least_coverage - NEED_CHANGE, min(1.0, cube.least_coverage + NEED_CHANGE)):
-        kept = considered(cube, need)
-        if kept == now:
+    shares, now = completeness_of(cube), cube.least_coverage
+    for need in (now - NEED_CHANGE, min(1.0, now + NEED_CHANGE)):
+        kept = considered(shares, need)
+        if kept == considered(shares, now):
             continue
         score, _ = weigh(cube.select(algorithms=kept), profile=purpose, missing=rule)
         if score.algorithms[score.order[0]] != leader:

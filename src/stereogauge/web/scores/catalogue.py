@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import structs
 
 from stereogauge.datasets.declaration import families
-from stereogauge.decision.requirements import RequirementsFile
+from stereogauge.decision.requirements import Requirements
 from stereogauge.decision.source import Source, compatibility
 from stereogauge.decision.verdict import LEAST_MEASURED
 from stereogauge.errors import StereogaugeError, unknown_name
@@ -90,7 +90,7 @@ def _metric(metric: Metric) -> Plain:
 def requirement_fields() -> list[Plain]:
     """The numbers of requirements with their units and help, as their declaration has them."""
     found = []
-    for table, kind in entry_types(RequirementsFile).items():
+    for table, kind in entry_types(Requirements).items():
         for option in filter(is_table, options_of(kind)):
             for name, own in entry_types(option).items():
                 number = next(one for one in (own, *typing.get_args(own)) if typing.get_origin(one) is Annotated)
