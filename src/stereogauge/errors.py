@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class StereogaugeError(Exception):
@@ -103,6 +104,14 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> UnknownNameErr
     hint = f" Did you mean {close[0]!r}?" if close else ""
     sentence = f"Unknown {kind} {name!r}; known are: {', '.join(names) or 'none'}.{hint}"
     return UnknownNameError(sentence, kind, name)
+
+
+def one_of(kind: str, name: str, allowed: Iterable[str]) -> Any:
+    """The name, which must be in `allowed`."""
+    names = tuple(allowed)
+    if name not in names:
+        raise unknown_name(kind, name, names)
+    return name
 
 
 def cause(problem: BaseException) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.masks.geometric import PARTS
-from stereogauge.ranking.proportions import parse_proportions, proportion_weights
+from stereogauge.ranking.profile import checked_proportions, proportion_weights
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_a_proportion_is_the_weight_of_its_part(scores: sg.ScoreTable) -> None:
 def test_bad_proportions_are_refused_in_a_sentence(scores: sg.ScoreTable) -> None:
     for text in ("walls=1", "fine=much", "fine=0"):
         with pytest.raises(sg.StereogaugeError):
-            parse_proportions(text)
+            checked_proportions(text)
     only = sg.evaluate(np.ones((20, 20)), sg.Scene("s", gt=np.ones((20, 20))), ["bad@1"], ["all"])
     with pytest.raises(sg.StereogaugeError, match="Nothing is measured on part-planar"):
         proportion_weights(only.cube, "planar=1")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking import ScoreCube, rank
-from stereogauge.ranking.normalisation import normalised
 from stereogauge.ranking.profile import load_profile, property_of, shipped_profiles
+from stereogauge.ranking.ranks import normalised
 from stereogauge.ranking.weighted_score import break_even, effective_weights, weigh
 from stereogauge.scores.facts import SceneFacts
 from stereogauge.scores.maxima import maximum as usual

@@ -48,7 +48,7 @@ def command(
     from stereogauge.decision.answer import answered
     from stereogauge.decision.source import Source
     from stereogauge.decision.verdict import Settings
-    from stereogauge.ranking.proportions import composed_weights
+    from stereogauge.ranking.profile import composed_weights
     from stereogauge.tables.decision_tables import answer_html, answer_tables
 
     with selected.opened(store, scope) as (opened, cube):

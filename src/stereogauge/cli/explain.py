@@ -50,7 +50,7 @@ def command(
     from stereogauge.decision.pixels import pair_contrasts, two_class_column
     from stereogauge.decision.source import Source
     from stereogauge.evaluation.stored_maps import store_origins
-    from stereogauge.ranking.proportions import composed_weights
+    from stereogauge.ranking.profile import composed_weights
     from stereogauge.tables.decision_tables import explanation_tables
 
     if (first is None) != (second is None):

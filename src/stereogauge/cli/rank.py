@@ -47,7 +47,7 @@ def command(
     The selection, and what was left out and why, goes to standard error and into JSON.
     """
     from stereogauge.ranking.bootstrap import bootstrap as draw
-    from stereogauge.ranking.proportions import composed_weights
+    from stereogauge.ranking.profile import composed_weights
     from stereogauge.ranking.run import rank
     from stereogauge.scores.selection import in_words
 

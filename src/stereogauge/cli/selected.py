@@ -67,7 +67,7 @@ def names(values: Names | list[str]) -> list[str] | None:
 
 def weights(values: list[str] | None) -> dict[str, float] | None:
     """`d-fat=2` and the like as weights."""
-    from stereogauge.ranking.weighted_score import parse_weights
+    from stereogauge.ranking.profile import parse_weights
 
     return parse_weights(values)
 

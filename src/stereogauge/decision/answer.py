@@ -41,9 +41,8 @@ from stereogauge.display import Displayed
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.registry import parse_column
 from stereogauge.model import FULL_WIDTH
-from stereogauge.ranking.normalisation import HEURISTIC
-from stereogauge.ranking.profile import Profile, metric_words, property_of
-from stereogauge.ranking.proportions import composed_weights
+from stereogauge.ranking.profile import Profile, composed_weights, metric_words, property_of
+from stereogauge.ranking.ranks import HEURISTIC
 from stereogauge.ranking.run import Scores
 from stereogauge.ranking.weighted_score import WeightedScore, with_stand_ins
 from stereogauge.scores.cube import ScoreCube

@@ -24,8 +24,7 @@ from stereogauge.display import Displayed
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.masks.geometric import PARTS
 from stereogauge.protocol import EITHER_UNIT
-from stereogauge.ranking.profile import metric_words, property_of
-from stereogauge.ranking.proportions import composed_weights
+from stereogauge.ranking.profile import composed_weights, metric_words, property_of
 from stereogauge.ranking.ranks import DIGITS
 from stereogauge.ranking.run import Scores
 from stereogauge.ranking.significance import greater_p

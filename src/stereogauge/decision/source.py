@@ -12,9 +12,9 @@ from stereogauge.decision.words import Claim, render
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.registry import parse_column
 from stereogauge.protocol import Protocol, parse_protocol
-from stereogauge.ranking.profile import Profile, load_profile, metric_words
+from stereogauge.ranking.profile import Profile, load_profile, metric_words, stated_weights
 from stereogauge.ranking.run import Scores
-from stereogauge.ranking.weighted_score import stated_weights, unmeasurable, with_stand_ins
+from stereogauge.ranking.weighted_score import unmeasurable, with_stand_ins
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import EVERY_PIXEL, LEAST_COVERAGE, MissingRule
 from stereogauge.scores.table import ScoreTable

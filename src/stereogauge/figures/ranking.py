@@ -15,8 +15,7 @@ from stereogauge.figures.palette import FAINT, INK, MUTED, Styles, complete, seg
 from stereogauge.ranking.bootstrap import Bootstrap
 from stereogauge.ranking.costs import prepare
 from stereogauge.ranking.model import Ranking
-from stereogauge.ranking.normalisation import normalised
-from stereogauge.ranking.ranks import column_ranks
+from stereogauge.ranking.ranks import column_ranks, normalised
 from stereogauge.ranking.significance import Friedman
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from stereogauge.allowance import checkpoint
 from stereogauge.display import Displayed
-from stereogauge.errors import StereogaugeError, unknown_name
+from stereogauge.errors import StereogaugeError, one_of
 from stereogauge.ranking.costs import Costs
 from stereogauge.registry import Registry
 from stereogauge.scores.cube import ScoreCube, Values
@@ -33,15 +33,14 @@ MODULES = ("middlebury", "extended", "pareto", "weighted")
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """What a model says about the algorithms of its costs, in their order.
+class Order:
+    """Ranks of algorithms, and what was found with them; everything is in the order of the same algorithms.
 
     `rank` counts from 1, smaller is better, equal for algorithms that the model does not separate; `value` is the
     number behind it; `group` a class that the model forms, or None. `extra` holds more facts of each algorithm, by
     heading; `arrays` whatever else the model found (named and described in its definition); `axes` says what each axis
-    of an array counts: "algorithms", or a key of `names`, which names the entries along it. `dropped` lists what the
-    model had to leave out. Algorithms of equal rank are in the order of `tie_break` (ascending, the first array
-    first), else of `value`. `notes` are sentences that a reader of the order should see.
+    of an array counts: "algorithms", or a key of `names`, which names the entries along it. `notes` are sentences that
+    a reader of the order should see.
     """
 
     rank: NDArray[np.int64]
@@ -51,8 +50,6 @@ class Outcome:
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    dropped: tuple[Dropped, ...] = ()
-    tie_break: tuple[Values, ...] = ()
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -62,6 +59,35 @@ class Outcome:
                     f"A model's array {name!r} has {array.ndim} axes; `axes` must say what each of them counts, "
                     f"found {self.axes.get(name, ())}."
                 )
+
+    def parts(self, places: NDArray[np.intp]) -> dict[str, Any]:
+        """The fields of an order of the algorithms at `places`, in that order."""
+        arrays = dict(self.arrays)
+        for name in arrays:
+            for axis, what in enumerate(self.axes.get(name, ())):
+                arrays[name] = arrays[name].take(places, axis=axis) if what == "algorithms" else arrays[name]
+        return {
+            "rank": self.rank[places],
+            "value": self.value[places],
+            "group": None if self.group is None else self.group[places],
+            "extra": {name: [values[place] for place in places] for name, values in self.extra.items()},
+            "arrays": arrays,
+            "axes": self.axes,
+            "names": self.names,
+            "notes": self.notes,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome(Order):
+    """What a model says about the algorithms of its costs, in their order.
+
+    `dropped` lists what the model had to leave out. Algorithms of equal rank are in the order of `tie_break`
+    (ascending, the first array first), else of `value`.
+    """
+
+    dropped: tuple[Dropped, ...] = ()
+    tie_break: tuple[Values, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,8 +117,7 @@ class Model:
     def check(self, options: Mapping[str, Any]) -> None:
         """Refuse options that this model does not have."""
         for option in options:
-            if option not in self.options:
-                raise unknown_name(f"option of the model {self.id!r}", option, self.options)
+            one_of(f"option of the model {self.id!r}", option, self.options)
 
     def read(self, cube: ScoreCube, options: dict[str, Any]) -> tuple[ScoreCube, dict[str, Any]]:
         """The columns that the model reads, and its options on these scores."""
@@ -121,17 +146,13 @@ def models() -> Mapping[str, Model]:
 def model_declaration(name: str) -> Model:
     """The model called `name`."""
     known = models()
-    if name not in known:
-        raise unknown_name("model", name, known)
-    return known[name]
+    return known[one_of("model", name, known)]
 
 
-@dataclass(frozen=True, eq=False)
-class Ranking(Displayed):
-    """Algorithms from best to worst under one model.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Ranking(Order, Displayed):
+    """Algorithms from best to worst under one model (ties by name order of the selection).
 
-    All sequences are in that order (ties by name order of the selection). `arrays` keeps what else the model found.
-    `axes` says what each axis of an array counts: "algorithms", in the order of the ranking, or a key of `names`.
     `changed_if` is the other rule for missing pixels, where the order would change under it. `shared_regions` are those
     regions whose pixels count several times.
     """
@@ -141,14 +162,6 @@ class Ranking(Displayed):
     options: Mapping[str, Any]
     selection: Selection
     algorithms: tuple[str, ...]
-    rank: NDArray[np.int64]
-    value: Values
-    group: NDArray[np.int64] | None = None
-    extra: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
     changed_if: MissingPixels | None = None
     shared_regions: tuple[str, ...] = ()
 
@@ -168,15 +181,7 @@ class Ranking(Displayed):
         """The first `most` algorithms with their places among all; for figures with limited room."""
         if len(self) <= most:
             return self
-        return replace(
-            self,
-            algorithms=self.algorithms[:most],
-            rank=self.rank[:most],
-            value=self.value[:most],
-            group=None if self.group is None else self.group[:most],
-            extra={name: values[:most] for name, values in self.extra.items()},
-            arrays=along_algorithms(self.arrays, self.axes, np.arange(most)),
-        )
+        return replace(self, algorithms=self.algorithms[:most], **self.parts(np.arange(most)))
 
     def groups(self) -> tuple[tuple[str, ...], ...]:
         """Members of group 1, 2, …; empty when the model forms none."""
@@ -240,15 +245,3 @@ class Ranking(Displayed):
     def to_json(self) -> str:
         """`to_dict` as one JSON document; NaN is null, infinity the text "inf"."""
         return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
-
-
-def along_algorithms(
-    arrays: Mapping[str, NDArray[Any]], axes: Mapping[str, tuple[str, ...]], places: NDArray[np.intp]
-) -> dict[str, NDArray[Any]]:
-    """The arrays with only `places`, in that order, along every axis that counts algorithms."""
-    taken = dict(arrays)
-    for name in arrays:
-        for axis, what in enumerate(axes.get(name, ())):
-            if what == "algorithms":
-                taken[name] = taken[name].take(places, axis=axis)
-    return taken

@@ -1,4 +1,4 @@
-"""Application profiles: named weights, as TOML. Five come with the package; a user writes their own.
+"""The weights of an application. Profiles are named weights, as TOML: five come with the package, a user writes more.
 
 A profile weighs properties, then the metrics inside each of them:
 
@@ -16,21 +16,28 @@ A profile weighs properties, then the metrics inside each of them:
 
 or metrics alone, in a table `[weights]`. Weights are relative: within their table they are divided by their sum.
 `image_width = 750` states for which images thresholds in px, such as that of `bad@4`, are meant.
+
+Weights may also be the proportions of an application's images instead of those of the benchmark's (Honauer et al., The
+HCI Stereo Metrics, 2015, section 5): pixel-wise scores are measured on exclusive parts of the scenes (`part-fine`,
+`part-planar`, …), and a proportion becomes the weight of the part's column.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
-from stereogauge.errors import FileError, StereogaugeError, unknown_name
+from stereogauge.errors import FileError, StereogaugeError, one_of
 from stereogauge.loading import convert, number, parse_toml, read_toml
 from stereogauge.masks.declaration import declared_regions
+from stereogauge.masks.geometric import PARTS
 from stereogauge.metrics.registry import parse_column
+from stereogauge.scores.cube import ScoreCube
 from stereogauge.text import listed, lower_first
 
 Weights = Mapping[str, Annotated[float, number("relative weight", least=0)]]
@@ -38,6 +45,13 @@ ImageWidth = Annotated[float, number("width of the images that thresholds in px 
 ACCURACY = "accuracy"
 PROPERTIES = {"disc": "discontinuities", "planar": "planes", "fine": "fine structures"}
 """What metrics bound to these pixel sets measure; all others measure accuracy."""
+BETWEEN_WEIGHTS = re.compile(r",(?!\s*[\d.]+[=,&|()-])")
+"""Commas between weights, not those between the numbers of a name: `bad@1:depth@2,30=1,d-fat=2`."""
+PART_NAMES: Mapping[str, tuple[str, ...]] = {
+    "disc": ("part-background", "part-foreground"),
+    **{part.removeprefix("part-"): (part,) for part in PARTS},
+}
+"""What a user may call the parts; `disc` means both sides of the edges, half of its proportion each."""
 
 
 @dataclass(frozen=True)
@@ -158,9 +172,7 @@ def load_profile(name: str | Path | Profile) -> Profile:
         return _profile(read_toml(path, "a profile"), path.stem, str(path))
     if str(name) not in shipped_profiles():
         meant = [shipped for shipped in shipped_profiles() if str(name) in shipped.split("-")]
-        if len(meant) != 1:
-            raise unknown_name("profile", str(name), shipped_profiles())
-        return load_profile(meant[0])
+        return _shipped(meant[0] if len(meant) == 1 else one_of("profile", str(name), shipped_profiles()))
     return _shipped(str(name))
 
 
@@ -227,3 +239,82 @@ def metric_words(term: str, *, with_id: bool = True) -> str:
     declared = declared_regions().get(region) if region else None
     where = "" if declared is None or bound.metric.region else f", {lower_first(declared.name)}"
     return f"{name}{where} ({term})" if with_id else name + where
+
+
+def parse_weights(texts: Iterable[str] | None) -> dict[str, float] | None:
+    """Weights from texts such as `d-fat=2`, repeated or separated by commas; None where there are none.
+
+    >>> parse_weights(["d-fat=2,rms=1", "bad@1:depth@2,30=1"])
+    {'d-fat': 2.0, 'rms': 1.0, 'bad@1:depth@2,30': 1.0}
+    """
+    return _numbers_by_name(texts or (), "A weight is written METRIC=NUMBER, for example d-fat=2") or None
+
+
+def _numbers_by_name(texts: Iterable[str], form: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for part in (part for text in texts for part in BETWEEN_WEIGHTS.split(text)):
+        name, _, amount = part.rpartition("=")
+        try:
+            found[name.strip()] = float(amount)
+        except ValueError:
+            raise StereogaugeError(f"{form}; found {part!r}.") from None
+    return found
+
+
+def stated_weights(weights: Weights | None, profile: str | Path | Profile | None) -> dict[str, float] | None:
+    """The weights that a user stated, divided by their sum; None where there are none."""
+    if weights is not None and profile is not None:
+        raise StereogaugeError(f"Give weights or a profile, not both; found weights and the profile {str(profile)!r}.")
+    if weights is not None:
+        return checked_weights(weights, "The weights")
+    return None if profile is None else dict(load_profile(profile).weights)
+
+
+def checked_proportions(proportions: Mapping[str, float] | str) -> dict[str, float]:
+    """Proportions such as `fine=0.3,disc=0.2,planar=0.3,other=0.2`, divided by their sum.
+
+    >>> checked_proportions("fine=1,planar=3")
+    {'fine': 0.25, 'planar': 0.75}
+    """
+    form = "A proportion is written PART=NUMBER, for example fine=0.3"
+    stated = _numbers_by_name([proportions], form) if isinstance(proportions, str) else proportions
+    for name, amount in stated.items():
+        one_of("part of a scene", name, PART_NAMES)
+        if not amount >= 0:
+            raise StereogaugeError(f"{form}; found {name}={amount:g}.")
+    total = sum(stated.values())
+    if total <= 0:
+        raise StereogaugeError(f"At least one proportion must be greater than 0; found {proportions!r}.")
+    return {name: value / total for name, value in stated.items()}
+
+
+def proportion_weights(cube: ScoreCube, proportions: Mapping[str, float] | str) -> dict[str, float]:
+    """The weight of every column of a part: the part's proportion, shared by the metrics that are stored on parts."""
+    shares = checked_proportions(proportions)
+    wanted = {
+        part: share / len(PART_NAMES[name]) for name, share in shares.items() for part in PART_NAMES[name] if share > 0
+    }
+    stored = [column for column in cube.columns if column.region in wanted]
+    lacking = [part for part in wanted if part not in {column.region for column in stored}]
+    if lacking:
+        raise StereogaugeError(
+            f"Nothing is measured on {', '.join(lacking)}; evaluate pixel-wise metrics with --regions "
+            f"{','.join(PARTS)} first."
+        )
+    counts = {part: sum(column.region == part for column in stored) for part in wanted}
+    return {str(column): wanted[column.region] / counts[column.region] for column in stored}
+
+
+def composed_weights(
+    cube: ScoreCube,
+    proportions: Mapping[str, float] | str | None,
+    weights: Mapping[str, float] | None = None,
+    profile: str | Path | None = None,
+) -> Mapping[str, float] | None:
+    """The weights that proportions make, or the stated ones where there are no proportions."""
+    if proportions is None:
+        return weights
+    if weights is not None or profile is not None:
+        other = "weights" if profile is None else f"the profile {str(profile)!r}"
+        raise StereogaugeError(f"Proportions take the place of weights and of a profile; found {other} beside them.")
+    return proportion_weights(cube, proportions)

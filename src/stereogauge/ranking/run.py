@@ -13,8 +13,8 @@ from stereogauge import store
 from stereogauge.errors import StereogaugeError
 from stereogauge.masks.standard import PARTITION
 from stereogauge.ranking.costs import Costs, prepare
-from stereogauge.ranking.model import Model, Outcome, Ranking, along_algorithms, model_declaration
-from stereogauge.ranking.proportions import composed_weights
+from stereogauge.ranking.model import Model, Outcome, Ranking, model_declaration
+from stereogauge.ranking.profile import composed_weights
 from stereogauge.scores.charges import charged
 from stereogauge.scores.column import shared_pixels
 from stereogauge.scores.cube import ScoreCube
@@ -166,12 +166,5 @@ def arranged(model: Model, costs: Costs, selection: Selection, outcome: Outcome,
         options=frozen_options(options),
         selection=replace(selection, dropped=selection.dropped + outcome.dropped),
         algorithms=tuple(costs.algorithms[place] for place in order),
-        rank=outcome.rank[order],
-        value=outcome.value[order],
-        group=None if outcome.group is None else outcome.group[order],
-        extra={name: [values[place] for place in order] for name, values in outcome.extra.items()},
-        arrays=along_algorithms(outcome.arrays, outcome.axes, order),
-        axes=outcome.axes,
-        names=outcome.names,
-        notes=outcome.notes,
+        **outcome.parts(order),
     )

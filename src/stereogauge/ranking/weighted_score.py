@@ -11,7 +11,6 @@ A scene that lacks a term contributes nothing by that term, and the scenes that 
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,9 +25,8 @@ from stereogauge.masks.geometric import PARTS
 from stereogauge.metrics.registry import parse_column
 from stereogauge.ranking.bootstrap import CONCENTRATION, perturb_weights
 from stereogauge.ranking.costs import Costs, prepare
-from stereogauge.ranking.normalisation import normalisation_rule, normalised
-from stereogauge.ranking.profile import Profile, checked_weights, load_profile, property_of
-from stereogauge.ranking.ranks import DIGITS
+from stereogauge.ranking.profile import Profile, load_profile, property_of, stated_weights
+from stereogauge.ranking.ranks import DIGITS, normalisation_rule, normalised
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.scope import MissingPixels, MissingRule
@@ -39,33 +37,6 @@ PROPORTIONATE = 0.25
 """Up to this total variation, effective weights are called those that were declared."""
 DISPROPORTIONATE = 2.0
 """A term that causes more than this many times its declared share of the differences is named."""
-BETWEEN_WEIGHTS = re.compile(r",(?!\s*[\d.]+[=,&|()-])")
-"""Commas between weights, not those between the numbers of a name: `bad@1:depth@2,30=1,d-fat=2`."""
-
-
-def parse_weights(texts: Iterable[str] | None) -> dict[str, float] | None:
-    """Weights from texts such as `d-fat=2`, repeated or separated by commas; None where there are none.
-
-    >>> parse_weights(["d-fat=2,rms=1", "bad@1:depth@2,30=1"])
-    {'d-fat': 2.0, 'rms': 1.0, 'bad@1:depth@2,30': 1.0}
-    """
-    weights: dict[str, float] = {}
-    for part in (part for text in texts or () for part in BETWEEN_WEIGHTS.split(text)):
-        name, _, amount = part.rpartition("=")
-        try:
-            weights[name.strip()] = float(amount)
-        except ValueError:
-            raise StereogaugeError(f"A weight is written METRIC=NUMBER, for example d-fat=2; found {part!r}.") from None
-    return weights or None
-
-
-def stated_weights(weights: Weights | None, profile: str | Path | Profile | None) -> dict[str, float] | None:
-    """The weights that a user stated, divided by their sum; None where there are none."""
-    if weights is not None and profile is not None:
-        raise StereogaugeError(f"Give weights or a profile, not both; found weights and the profile {str(profile)!r}.")
-    if weights is not None:
-        return checked_weights(weights, "The weights")
-    return None if profile is None else dict(load_profile(profile).weights)
 
 
 def term_columns(term: str, columns: Sequence[Column]) -> list[int]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args
 
-from stereogauge.errors import unknown_name
+from stereogauge.errors import one_of
 from stereogauge.protocol import EITHER_UNIT
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
@@ -20,20 +20,14 @@ from stereogauge.text import json_values
 
 def missing_rule(text: str) -> MissingRule:
     """The rule for gaps that `text` names."""
-    for rule in get_args(MissingRule):
-        if rule == text:
-            known: MissingRule = rule
-            return known
-    raise unknown_name("rule for missing cells", text, get_args(MissingRule))
+    rule: MissingRule = one_of("rule for missing cells", text, get_args(MissingRule))
+    return rule
 
 
 def missing_pixels_rule(text: str) -> MissingPixels:
     """The rule for missing pixels that `text` names."""
-    for rule in get_args(MissingPixels):
-        if rule == text.replace("-", " "):
-            known: MissingPixels = rule
-            return known
-    raise unknown_name("rule for missing pixels", text, get_args(MissingPixels))
+    rule: MissingPixels = one_of("rule for missing pixels", text.replace("-", " "), get_args(MissingPixels))
+    return rule
 
 
 NUMBER = re.compile(r"[\d.]+")

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from stereogauge.masks.geometry.objects import KINDS, ObjectKind, SceneObject
 from stereogauge.metrics.run_time import conditions_in_words
 from stereogauge.protocol import EITHER_UNIT, Aggregations
-from stereogauge.ranking.normalisation import normalised
-from stereogauge.ranking.ranks import column_ranks
+from stereogauge.ranking.ranks import column_ranks, normalised
 from stereogauge.scores.aggregation import aggregated, column_costs, usable_scores, way
 from stereogauge.scores.column import Column, metric_of
 from stereogauge.scores.cube import ScoreCube, Values

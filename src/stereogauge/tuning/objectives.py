@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.registry import parse_column
 from stereogauge.ranking.bootstrap import resample_scenes
-from stereogauge.ranking.normalisation import Scale, heuristic_scale
 from stereogauge.ranking.profile import Profile, checked_weights, load_profile, shipped_profiles
+from stereogauge.ranking.ranks import Scale, heuristic_scale
 from stereogauge.ranking.weighted_score import shared_weights, term_columns
 from stereogauge.scores.column import Column, columns_of, metric_of
 from stereogauge.scores.cube import Values

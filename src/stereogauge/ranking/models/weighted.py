@@ -13,13 +13,7 @@ from stereogauge.ranking.costs import Costs
 from stereogauge.ranking.model import Model, Outcome
 from stereogauge.ranking.profile import Profile, load_profile, metric_words
 from stereogauge.ranking.ranks import final_ranks
-from stereogauge.ranking.weighted_score import (
-    Disproportion,
-    Weights,
-    weighted_columns,
-    weighted_score,
-    with_stand_ins,
-)
+from stereogauge.ranking.weighted_score import Disproportion, Weights, weighted_columns, weighted_score, with_stand_ins
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.text import listed, percent, upper_first
 

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.model import models
-from stereogauge.ranking.weighted_score import parse_weights
+from stereogauge.ranking.profile import parse_weights
 from stereogauge.scores.scope import MissingPixels, coverage_of
 from stereogauge.scores.selection import missing_pixels_rule
 from stereogauge.tables.score_table import score_table

@@ -22,9 +22,8 @@ from stereogauge.metrics.declaration import COUNTS, MISSING, SCALING, Metric
 from stereogauge.metrics.registry import metrics
 from stereogauge.protocol import Protocol
 from stereogauge.ranking.model import models
-from stereogauge.ranking.normalisation import Normalisation
 from stereogauge.ranking.profile import load_profile, property_of, shipped_profiles
-from stereogauge.ranking.ranks import Ties
+from stereogauge.ranking.ranks import Normalisation, Ties
 from stereogauge.scores.column import Column, metric_of
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import Aggregation, MissingRule

@@ -13,8 +13,7 @@ from stereogauge.decision.source import Source, purpose_of
 from stereogauge.decision.verdict import Settings
 from stereogauge.decision.words import Claim, render, sentences
 from stereogauge.errors import StereogaugeError
-from stereogauge.ranking.profile import Profile, shipped_profiles
-from stereogauge.ranking.weighted_score import parse_weights
+from stereogauge.ranking.profile import Profile, parse_weights, shipped_profiles
 from stereogauge.web.answer import Plain
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.scores.catalogue import STORE

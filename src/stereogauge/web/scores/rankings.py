@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.model import Ranking, model_declaration
-from stereogauge.ranking.profile import property_of, shipped_profiles
+from stereogauge.ranking.profile import parse_weights, property_of, shipped_profiles
 from stereogauge.ranking.run import about_pixels
-from stereogauge.ranking.weighted_score import parse_weights
 from stereogauge.scores.scope import MissingPixels
 from stereogauge.tables.formats import csv_table, latex_tabular
 from stereogauge.tables.ranking_tables import DRAWN, leaderboard, leaderboard_columns

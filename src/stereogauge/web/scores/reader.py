@@ -12,7 +12,7 @@ from stereogauge.errors import StereogaugeError
 from stereogauge.protocol import Aggregations
 from stereogauge.ranking.costs import Costs, prepare
 from stereogauge.ranking.model import Model, Ranking, model_declaration
-from stereogauge.ranking.proportions import composed_weights
+from stereogauge.ranking.profile import composed_weights
 from stereogauge.ranking.run import about_pixels, arranged, with_notes
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
