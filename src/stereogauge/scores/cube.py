@@ -10,6 +10,7 @@ import functools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ from stereogauge.scores.score import NO_ESTIMATE, Score
 from stereogauge.tags import TagBook, Tags, expanded
 
 Values = NDArray[np.float64]
+T = TypeVar("T")
+N = TypeVar("N", np.float64, np.bool_)
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,30 +300,25 @@ class ScoreCube:
         scenes: Sequence[int] | None = None,
         columns: Sequence[int] | None = None,
     ) -> ScoreCube:
-        """The part at these indices."""
-        rows = list(range(len(self.algorithms)) if algorithms is None else algorithms)
-        middle = list(range(len(self.scenes)) if scenes is None else scenes)
-        last = list(range(len(self.columns)) if columns is None else columns)
-
-        def cut(array: Values | None) -> Values | None:
-            return None if array is None else array[np.ix_(rows, middle, last)]
-
-        values = cut(self.values)
-        assert values is not None
+        """The part at these indices; None means everything."""
+        rows, middle, last = (
+            None if places is None or list(places) == list(range(length)) else list(places)
+            for places, length in zip((algorithms, scenes, columns), self.values.shape, strict=True)
+        )
         return replace(
             self,
-            algorithms=tuple(self.algorithms[i] for i in rows),
-            scenes=tuple(self.scenes[i] for i in middle),
-            columns=tuple(self.columns[i] for i in last),
-            values=values,
-            sums=cut(self.sums),
-            counts=cut(self.counts),
-            missing=cut(self.missing),
-            void=None if self.void is None else self.void[np.ix_(middle, last)],
+            algorithms=_chosen(self.algorithms, rows),
+            scenes=_chosen(self.scenes, middle),
+            columns=_chosen(self.columns, last),
+            values=_cut(self.values, rows, middle, last),
+            sums=None if self.sums is None else _cut(self.sums, rows, middle, last),
+            counts=None if self.counts is None else _cut(self.counts, rows, middle, last),
+            missing=None if self.missing is None else _cut(self.missing, rows, middle, last),
+            void=None if self.void is None else _cut(self.void, middle, last),
             known_scenes=self.known_scenes if scenes is None else 0,
-            datasets=tuple(self.datasets[i] for i in middle) if self.datasets else (),
-            facts=tuple(self.facts[i] for i in middle) if self.facts else (),
-            depth_units=tuple(self.depth_units[i] for i in middle) if self.depth_units else (),
+            datasets=_chosen(self.datasets, middle),
+            facts=_chosen(self.facts, middle),
+            depth_units=_chosen(self.depth_units, middle),
         )
 
     def scores(self) -> Iterator[Score]:
@@ -348,6 +346,17 @@ class ScoreCube:
             for s in range(len(self.scenes))
             for c, column in enumerate(self.columns)
         )
+
+
+def _chosen(names: tuple[T, ...], places: list[int] | None) -> tuple[T, ...]:
+    return tuple(names[place] for place in places) if places is not None and names else names
+
+
+def _cut(array: NDArray[N], *places: list[int] | None) -> NDArray[N]:
+    """The part of an array at these indices of its axes; all of an axis for None."""
+    for axis, chosen in enumerate(places):
+        array = array if chosen is None else array.take(chosen, axis=axis)
+    return array
 
 
 def known_counts(values: Values, counts: Values, missing: Values) -> tuple[Values, Values]:
