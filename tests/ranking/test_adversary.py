@@ -13,7 +13,7 @@ from tests.metrics.test_deletions import damaged, synthetic
 
 import stereogauge as sg
 from stereogauge.ranking.profile import load_profile, shipped_profiles
-from stereogauge.scores.charges import charged
+from stereogauge.scores.aggregation import charged
 from stereogauge.store import open_store
 from stereogauge.web.scores.rankings import rank_answer
 from stereogauge.web.scores.reader import ScoreReader

@@ -18,7 +18,7 @@ from stereogauge.ranking.profile import Profile
 from stereogauge.ranking.ranks import DIGITS, final_ranks
 from stereogauge.ranking.significance import greater_p, scenes_for_pair
 from stereogauge.ranking.weighted_score import PROPORTIONATE, Disproportion, WeightedScore, weigh
-from stereogauge.scores.charges import charged
+from stereogauge.scores.aggregation import charged
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.scope import LEAST_COVERAGE, MissingRule
 from stereogauge.scores.selection import Dropped, Selection

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import NothingLeftError, StereogaugeError
-from stereogauge.scores.aggregation import UsableScores, column_costs, usable_scores
-from stereogauge.scores.charges import charged
+from stereogauge.scores.aggregation import UsableScores, charged, column_costs, usable_scores
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.facts import SceneFacts, unit_means
@@ -158,7 +157,7 @@ def prepare(
     then the columns that another one lacks; where that would leave out most of the algorithms, those stay whose common
     columns hold the most comparisons (`richest`). Regions with the same pixels count once.
 
-    Missing pixels are charged (see `stereogauge.scores.charges`) or, on request, left out. A score that cannot be
+    Missing pixels are charged (see `stereogauge.scores.aggregation`) or, on request, left out. A score that cannot be
     charged and covers too little of its pixels counts against its algorithm, never against the column: it takes the
     last rank there under every rule but `drop-algorithm`.
     """

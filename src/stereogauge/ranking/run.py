@@ -15,7 +15,7 @@ from stereogauge.masks.standard import PARTITION
 from stereogauge.ranking.costs import Costs, prepare
 from stereogauge.ranking.model import Model, Outcome, Ranking, model_declaration
 from stereogauge.ranking.profile import composed_weights
-from stereogauge.scores.charges import charged
+from stereogauge.scores.aggregation import charged
 from stereogauge.scores.column import shared_pixels
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import MissingPixels

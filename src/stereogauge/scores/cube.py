@@ -10,25 +10,24 @@ import functools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.datasets.places import independent_units
-from stereogauge.errors import StereogaugeError, unknown_name
+from stereogauge.errors import StereogaugeError, one_of, unknown_name
 from stereogauge.masks.expression import region_id
 from stereogauge.metrics.run_time import states_conditions
 from stereogauge.protocol import common_unit
 from stereogauge.scores.column import Column, matching
 from stereogauge.scores.facts import SceneFacts
 from stereogauge.scores.scope import LEAST_COVERAGE
-from stereogauge.scores.score import NO_ESTIMATE, Score
+from stereogauge.scores.score import ARRAYS, NO_ESTIMATE, Score
 from stereogauge.tags import TagBook, Tags, expanded
 
 Values = NDArray[np.float64]
 T = TypeVar("T")
-N = TypeVar("N", np.float64, np.bool_)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +67,7 @@ class ScoreCube:
 
     def __post_init__(self) -> None:
         shape = (len(self.algorithms), len(self.scenes), len(self.columns))
-        for name in ("values", "sums", "counts", "missing"):
+        for name in ARRAYS:
             array = getattr(self, name)
             if array is not None and array.shape != shape:
                 raise StereogaugeError(
@@ -149,15 +148,18 @@ class ScoreCube:
     @property
     def scene_names(self) -> tuple[str, ...]:
         """The scenes' names within their datasets."""
-        datasets = self.datasets or ("",) * len(self.scenes)
-        return tuple(scene.removeprefix(f"{name}/") for scene, name in zip(self.scenes, datasets, strict=True))
+        return tuple(scene.removeprefix(f"{name}/") for scene, name in zip(self.scenes, self._owners, strict=True))
+
+    @property
+    def _owners(self) -> tuple[str, ...]:
+        """The dataset of each scene, "" where it is not known."""
+        return self.datasets or ("",) * len(self.scenes)
 
     @property
     def scene_tags(self) -> dict[str, Tags]:
         """The tags of the scenes by their names here."""
-        datasets = self.datasets or ("",) * len(self.scenes)
-        keys = zip(self.scenes, zip(datasets, self.scene_names, strict=True), strict=True)
-        return {scene: self.tags.scenes.get(key, {}) for scene, key in keys}
+        keys = zip(self._owners, self.scene_names, strict=True)
+        return {scene: self.tags.scenes.get(key, {}) for scene, key in zip(self.scenes, keys, strict=True)}
 
     @property
     def applies(self) -> NDArray[np.bool_]:
@@ -305,20 +307,18 @@ class ScoreCube:
             None if places is None or list(places) == list(range(length)) else list(places)
             for places, length in zip((algorithms, scenes, columns), self.values.shape, strict=True)
         )
+        arrays: dict[str, Any] = {name: _cut(getattr(self, name), rows, middle, last) for name in ARRAYS}
         return replace(
             self,
             algorithms=_chosen(self.algorithms, rows),
             scenes=_chosen(self.scenes, middle),
             columns=_chosen(self.columns, last),
-            values=_cut(self.values, rows, middle, last),
-            sums=None if self.sums is None else _cut(self.sums, rows, middle, last),
-            counts=None if self.counts is None else _cut(self.counts, rows, middle, last),
-            missing=None if self.missing is None else _cut(self.missing, rows, middle, last),
-            void=None if self.void is None else _cut(self.void, middle, last),
+            void=_cut(self.void, middle, last),
             known_scenes=self.known_scenes if scenes is None else 0,
             datasets=_chosen(self.datasets, middle),
             facts=_chosen(self.facts, middle),
             depth_units=_chosen(self.depth_units, middle),
+            **arrays,
         )
 
     def scores(self) -> Iterator[Score]:
@@ -327,8 +327,7 @@ class ScoreCube:
         sums = np.full_like(self.values, np.nan) if self.sums is None else self.sums
         counts = nothing if self.counts is None else self.counts
         missing = nothing if self.missing is None else self.missing
-        datasets = self.datasets or ("",) * len(self.scenes)
-        names = self.scene_names
+        datasets, names = self._owners, self.scene_names
         return (
             Score(
                 dataset=datasets[s],
@@ -352,10 +351,10 @@ def _chosen(names: tuple[T, ...], places: list[int] | None) -> tuple[T, ...]:
     return tuple(names[place] for place in places) if places is not None and names else names
 
 
-def _cut(array: NDArray[N], *places: list[int] | None) -> NDArray[N]:
+def _cut(array: NDArray[Any] | None, *places: list[int] | None) -> NDArray[Any] | None:
     """The part of an array at these indices of its axes; all of an axis for None."""
     for axis, chosen in enumerate(places):
-        array = array if chosen is None else array.take(chosen, axis=axis)
+        array = array if array is None or chosen is None else array.take(chosen, axis=axis)
     return array
 
 
@@ -377,11 +376,7 @@ def _places(
     if wanted is None:
         return None
     index = {name: place for place, name in enumerate(known)}
-    names = expanded(kind, known, tags, wanted)
-    for name in names:
-        if name not in index:
-            raise unknown_name(f"{kind} of these scores", name, known)
-    return [index[name] for name in names]
+    return [index[one_of(f"{kind} of these scores", name, index)] for name in expanded(kind, known, tags, wanted)]
 
 
 def _columns(cube: ScoreCube, wanted: Iterable[str]) -> list[int]:
@@ -395,17 +390,6 @@ def _columns(cube: ScoreCube, wanted: Iterable[str]) -> list[int]:
 
 
 def _in_regions(cube: ScoreCube, columns: Iterable[int], wanted: tuple[str, ...]) -> list[int]:
-    for name in wanted:
-        if name not in cube.regions:
-            raise unknown_name("region of these scores", name, cube.regions)
-    kept = [
-        place
-        for place in columns
-        if cube.columns[place].region in wanted or cube.columns[place].declared.metric.region is not None
-    ]
-    return sorted(
-        kept,
-        key=lambda place: (
-            wanted.index(cube.columns[place].region) if cube.columns[place].region in wanted else len(wanted)
-        ),
-    )
+    order = {one_of("region of these scores", name, cube.regions): place for place, name in enumerate(wanted)}
+    kept = [k for k in columns if cube.columns[k].region in order or cube.columns[k].declared.metric.region is not None]
+    return sorted(kept, key=lambda place: order.get(cube.columns[place].region, len(order)))

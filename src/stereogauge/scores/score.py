@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -21,6 +21,8 @@ from stereogauge.metrics.registry import parse_column
 from stereogauge.scores.column import Column, VersionedColumn
 
 NO_ESTIMATE = "no estimate for this scene"
+ARRAYS = ("values", "sums", "counts", "missing")
+"""The parts of a cell, and of a cube, with one number per score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,20 +118,11 @@ class CellScores:
     def take(self, places: Sequence[int]) -> CellScores:
         """The cell with only the columns at `places`."""
         chosen = list(places)
-        return CellScores(
-            self.dataset,
-            self.scene,
-            self.algorithm,
-            self.protocol,
-            tuple(self.columns[place] for place in chosen),
-            self.values[chosen],
-            self.sums[chosen],
-            self.counts[chosen],
-            self.missing[chosen],
-            {new: self.notes[old] for new, old in enumerate(chosen) if old in self.notes},
-            self.inputs,
-            self.seconds,
-            self.host,
+        return replace(
+            self,
+            columns=tuple(self.columns[place] for place in chosen),
+            **{name: getattr(self, name)[chosen] for name in ARRAYS},
+            notes={new: self.notes[old] for new, old in enumerate(chosen) if old in self.notes},
         )
 
 
@@ -206,25 +199,16 @@ def joined(cells: Sequence[CellScores]) -> CellScores:
     first, last = cells[0], cells[-1]
     if len(cells) == 1:
         return first
-    starts = np.cumsum([0, *(len(cell.columns) for cell in cells)])
-    return CellScores(
-        first.dataset,
-        first.scene,
-        first.algorithm,
-        first.protocol,
-        tuple(column for cell in cells for column in cell.columns),
-        np.concatenate([cell.values for cell in cells]),
-        np.concatenate([cell.sums for cell in cells]),
-        np.concatenate([cell.counts for cell in cells]),
-        np.concatenate([cell.missing for cell in cells]),
-        {
-            int(start) + place: note
-            for start, cell in zip(starts, cells, strict=False)
-            for place, note in cell.notes.items()
+    arrays: dict[str, Any] = {name: np.concatenate([getattr(cell, name) for cell in cells]) for name in ARRAYS}
+    starts = np.cumsum([0, *(len(cell.columns) for cell in cells[:-1])]).tolist()
+    return replace(
+        last,
+        columns=tuple(column for cell in cells for column in cell.columns),
+        notes={
+            start + place: note for start, cell in zip(starts, cells, strict=True) for place, note in cell.notes.items()
         },
-        last.inputs,
-        sum(cell.seconds for cell in cells),
-        last.host,
+        seconds=sum(cell.seconds for cell in cells),
+        **arrays,
     )
 
 
