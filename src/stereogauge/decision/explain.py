@@ -21,7 +21,7 @@ from stereogauge.decision.source import Source, opening, purpose_of, read_scores
 from stereogauge.decision.verdict import ALPHA, TOLERANCE, compared_scores, least_scenes
 from stereogauge.decision.words import Claim, render, sentences
 from stereogauge.display import Displayed
-from stereogauge.errors import StereogaugeError, unknown_name
+from stereogauge.errors import StereogaugeError, one_of
 from stereogauge.masks.geometric import PARTS
 from stereogauge.protocol import EITHER_UNIT
 from stereogauge.ranking.profile import composed_weights, metric_words, property_of
@@ -444,8 +444,7 @@ def explained(
     """
     weighed = purpose_of(profile, weights)
     for name in (a, b):
-        if name not in source.cube.algorithms:
-            raise unknown_name("algorithm of these scores", name, source.cube.algorithms)
+        one_of("algorithm of these scores", name, source.cube.algorithms)
     if a == b:
         raise StereogaugeError(f"An explanation compares two algorithms; found {a!r} twice.")
     weighed = with_stand_ins(weighed, source.cube)

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import linregress
 
-from stereogauge.errors import StereogaugeError, unknown_name
+from stereogauge.errors import StereogaugeError, one_of
 from stereogauge.metrics.costs import percent
 from stereogauge.ranking.run import rank
 from stereogauge.ranking.stability import agreement
@@ -154,8 +154,7 @@ def score_histogram(cube: ScoreCube, column: str, mark: tuple[str, ...] = (), bi
     """The histogram of one column's scores over all scenes and algorithms: finite ones that may enter an order."""
     column_index = cube.column(column)
     for name in mark:
-        if name not in cube.algorithms:
-            raise unknown_name("algorithm of these scores", name, cube.algorithms)
+        one_of("algorithm of these scores", name, cube.algorithms)
     scores = _usable(cube)[:, :, column_index]
     finite = scores[np.isfinite(scores)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (np.nan, np.nan)

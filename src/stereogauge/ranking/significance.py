@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from stereogauge.errors import StereogaugeError, unknown_name
+from stereogauge.errors import StereogaugeError, one_of
 from stereogauge.ranking.bootstrap import resample_scenes
 from stereogauge.ranking.costs import Costs, prepare
 from stereogauge.ranking.ranks import tied_ranks
@@ -268,8 +268,7 @@ def wilcoxon_pairs(
     if not chosen:
         raise StereogaugeError(f"A pair needs two algorithms; the selection has {', '.join(costs.algorithms)}.")
     for name in itertools.chain.from_iterable(chosen):
-        if name not in place:
-            raise unknown_name("algorithm of these scores", name, place)
+        one_of("algorithm of these scores", name, place)
     differences = [
         costs.unit_means(costs.scene_means(_difference(costs.matrix[place[first]], costs.matrix[place[second]])))
         for first, second in chosen

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from stereogauge import display
 from stereogauge.display import Displayed
-from stereogauge.errors import ProtocolError, StereogaugeError, StereogaugeWarning, unknown_name
+from stereogauge.errors import ProtocolError, StereogaugeError, StereogaugeWarning, one_of
 from stereogauge.masks.expression import region_id
 from stereogauge.masks.geometry.objects import SceneObject
 from stereogauge.metrics.declaration import BoundMetric
@@ -165,8 +165,8 @@ class ScoreTable(Sequence[Score], Displayed):
             ("metric", wanted, self.metrics),
             ("region", region, self.regions),
         ):
-            if name is not None and name not in known:
-                raise unknown_name(f"{kind} of this table", name, known)
+            if name is not None:
+                one_of(f"{kind} of this table", name, known)
         by_scene: dict[str, Tags] = {name: tags for (_, name), tags in self.tags.scenes.items()}
         scenes = self._named("scene", scene, self.scenes, by_scene)
         algorithms = self._named("algorithm", algorithm, self.algorithms, self.tags.algorithms)
@@ -194,10 +194,7 @@ class ScoreTable(Sequence[Score], Displayed):
     def _named(self, kind: str, wanted: str | None, known: tuple[str, ...], tags: Mapping[str, Tags]) -> set[str]:
         """The names that `wanted` means, a name or a selector by tag; all of them for None."""
         names = known if wanted is None else expanded(kind, known, tags, wanted)
-        for name in names:
-            if name not in known:
-                raise unknown_name(f"{kind} of this table", name, known)
-        return set(names)
+        return {one_of(f"{kind} of this table", name, known) for name in names}
 
     def score(
         self, metric: str, region: str | None = None, *, scene: str | None = None, algorithm: str | None = None

@@ -23,8 +23,8 @@ from stereogauge.scores.column import VersionedColumn
 from stereogauge.scores.score import NEEDED, CellScores, Score, cells_of_scores, score_of_row
 from stereogauge.store import schema
 from stereogauge.store.listing import map_record
+from stereogauge.store.read import all_scenes, tag_book
 from stereogauge.store.rows import cell_of_row, dataset_ids, insert_new, known_column_sets, mapping
-from stereogauge.store.selection import all_scenes, tag_book
 from stereogauge.store.sources import tags_of_text, tags_text
 from stereogauge.store.write import write_cells, write_maps, write_protocol, write_tags
 from stereogauge.tags import TagBook, Tags

@@ -11,14 +11,13 @@ import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
 from stereogauge.datasets.places import place_of
-from stereogauge.errors import unknown_name
+from stereogauge.errors import one_of, unknown_name
 from stereogauge.model import Scene
 from stereogauge.scores.score import Failure
 from stereogauge.store import schema
 from stereogauge.store.engine import Database
-from stereogauge.store.read import scene_facts
+from stereogauge.store.read import scene_facts, tag_book
 from stereogauge.store.rows import known_column_sets
-from stereogauge.store.selection import tag_book
 from stereogauge.store.sources import scene_of_text, source_of_text, tags_of_text
 from stereogauge.store.write import MapRecord
 from stereogauge.tags import TagBook, Tags
@@ -199,9 +198,7 @@ class Listings:
             text = connection.execute(query).scalar()
         if text is None:
             known = {entry.name: entry.scenes for entry in self.datasets()}
-            if dataset not in known:
-                raise unknown_name("dataset of this store", dataset, known)
-            raise unknown_name(f"scene of {dataset}", name, known[dataset])
+            raise unknown_name(f"scene of {dataset}", name, known[one_of("dataset of this store", dataset, known)])
         return scene_of_text(text, name, dataset)
 
     def repeated_scenes(self) -> list[tuple[str, ...]]:

@@ -14,7 +14,7 @@ from typing import Any, Unpack
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
-from stereogauge.errors import StereogaugeError, StoreError, unknown_name
+from stereogauge.errors import StereogaugeError, StoreError, one_of
 from stereogauge.metrics.registry import is_declared
 from stereogauge.model import Dataset, ResultSet
 from stereogauge.protocol import Protocol, load_protocol, parse_protocol, preset_names
@@ -27,9 +27,20 @@ from stereogauge.store.engine import Database
 from stereogauge.store.exchange import merge_stores
 from stereogauge.store.listing import Listings
 from stereogauge.store.migrations import prepare
-from stereogauge.store.read import StoredCells, read_cells, read_cube, scene_facts, stored_cells
+from stereogauge.store.read import (
+    Requested,
+    StoredCells,
+    best_fitting,
+    read_cells,
+    read_cube,
+    scene_facts,
+    scoring_of,
+    select_rows,
+    stored_cells,
+    tag_book,
+    warn_undeclared,
+)
 from stereogauge.store.rows import chunks, count_rows, mapping, read_damage, upsert
-from stereogauge.store.selection import Requested, best_fitting, scoring_of, select_rows, tag_book, warn_undeclared
 from stereogauge.store.sources import tags_text
 from stereogauge.store.write import MapRecord
 from stereogauge.tags import as_tags
@@ -242,9 +253,7 @@ class Store(Listings):
     def _algorithm(self, connection: sql.Connection, name: str) -> int:
         table = schema.algorithms
         known: dict[str, int] = mapping(connection, sql.select(table.c.name, table.c.id))
-        if name not in known:
-            raise unknown_name("algorithm of this store", name, known)
-        return known[name]
+        return known[one_of("algorithm of this store", name, known)]
 
     # hashes of files that were read before
 

@@ -15,13 +15,14 @@ from typing import Any
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
-from stereogauge.errors import StoreError, unknown_name
+from stereogauge.errors import StoreError, one_of
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import Protocol
 from stereogauge.scores.column import VersionedColumn
 from stereogauge.scores.facts import SceneFacts
 from stereogauge.scores.score import CellScores, Failure
 from stereogauge.store import schema
+from stereogauge.store.read import all_scenes, named_scenes, tag_book
 from stereogauge.store.rows import (
     algorithm_ids,
     cell_of_row,
@@ -36,7 +37,6 @@ from stereogauge.store.rows import (
     scoring_ids,
     upsert,
 )
-from stereogauge.store.selection import all_scenes, named_scenes, tag_book
 from stereogauge.store.sources import scene_text, tags_text
 from stereogauge.tags import TagBook
 from stereogauge.version import VERSION
@@ -341,8 +341,7 @@ def delete_columns(connection: Connection, names: Sequence[str]) -> None:
         text for columns in sets.values() for one in columns for text in (one.metric, f"{one.metric}:{one.region}")
     }
     for name in names:
-        if name not in known:
-            raise unknown_name("column of this store", name, known)
+        one_of("column of this store", name, known)
     wanted, table = set(names), schema.scores
     for number, column_set in connection.execute(sql.select(table.c.id, table.c.column_set_id)).all():
         columns = sets[column_set]

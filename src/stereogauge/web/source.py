@@ -31,7 +31,7 @@ from stereogauge.protocol import Protocol, parse_protocol
 from stereogauge.ranking.profile import load_profile
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.store.listing import StoredAlgorithm
-from stereogauge.store.selection import aggregation_key
+from stereogauge.store.read import aggregation_key
 from stereogauge.store.sources import source_of_text
 from stereogauge.store.store import Store
 from stereogauge.store.write import MapRecord
