@@ -2,13 +2,14 @@
 
 This is the only place where scores of scenes become one number.
 
-No algorithm gains by leaving pixels out. A score that leaves missing estimates out says nothing about them. Before scores are
-compared, each missing pixel is charged the most that any estimate inside the range of the scene's ground truth could
-have cost there (`Metric.charge`): value = finalize(sum + missing·r, count + missing). A deleted estimate cost no more
-than r, so the score with it deleted is not better, whatever share is deleted. The charge depends on the scene and the
-metric only. A quantile is measured with its missing pixels charged where it is measured (`Metric.keeps_charged`). Other
-metrics that do not pool are charged in proportion, (1 − m)·value + m·r for a missing share m, and still need their
-coverage. So do scores on scenes of unknown range, where r is the maximum by which the metric is normalised.
+No algorithm gains by leaving pixels out. A score that leaves missing estimates out says nothing about them. Before
+scores are compared, each missing pixel is charged the most that any estimate inside the range of the scene's ground
+truth could have cost there (`Metric.charge`): value = finalize(sum + missing·r, count + missing). A deleted estimate
+cost no more than r, so the score with it deleted is not better, whatever share is deleted. The charge depends on the
+scene and the metric only. A quantile is measured with its missing pixels charged where it is measured
+(`Metric.keeps_charged`). Other metrics that do not pool are charged in proportion, (1 − m)·value + m·r for a missing
+share m, and still need their coverage. So do scores on scenes of unknown range, where r is the maximum by which the
+metric is normalised.
 
 A set of six pixels is no evidence either. What fails is a gap with its reason where orders are made; tables still show
 the number.

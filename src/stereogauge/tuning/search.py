@@ -30,7 +30,7 @@ from stereogauge.evaluation.progress import Progress
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.matching.declaration import Matcher, Value
 from stereogauge.matching.run import as_matcher, match
-from stereogauge.scores.charges import charged
+from stereogauge.scores.aggregation import charged
 from stereogauge.scores.cube import Values
 from stereogauge.scores.facts import SceneFacts
 from stereogauge.scores.table import ScoreTable
