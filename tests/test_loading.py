@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -133,8 +132,7 @@ def test_a_binary_file_is_no_protocol_and_no_profile(
 
 
 def test_what_is_built_in_python_is_checked_alike() -> None:
-    @dataclass(frozen=True)
-    class Parameters:
+    class Parameters(Declaration, frozen=True):
         border: Annotated[float, number("margin", "px", least=0)] = 0.0
 
         def __post_init__(self) -> None:

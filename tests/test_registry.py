@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import importlib.metadata
 import json
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import stereogauge as sg
 from stereogauge.datasets.declaration import DatasetFamily
@@ -87,7 +87,7 @@ def registry_with(monkeypatch: pytest.MonkeyPatch, *loaded: Any) -> Registry[Met
 
 
 def test_a_plug_in_never_takes_a_name_from_us(monkeypatch: pytest.MonkeyPatch) -> None:
-    copy = dataclasses.replace(metrics()["mae"])
+    copy = replace(metrics()["mae"])
     found = registry_with(monkeypatch, copy)
     with pytest.warns(PluginWarning, match="package clash declares the metric 'mae', which exists already"):
         assert len(found) == len(metrics())
@@ -98,7 +98,7 @@ def test_a_plug_in_never_takes_a_name_from_us(monkeypatch: pytest.MonkeyPatch) -
 def test_a_broken_plug_in_is_one_warning_and_the_others_stay(
     monkeypatch: pytest.MonkeyPatch, problem: BaseException
 ) -> None:
-    good = dataclasses.replace(metrics()["mae"], id="mine")
+    good = replace(metrics()["mae"], id="mine")
     found = registry_with(monkeypatch, problem, good)
     with pytest.warns(PluginWarning, match=f"package clash cannot be loaded .{type(problem).__name__}: {problem}"):
         assert found["mine"] is good

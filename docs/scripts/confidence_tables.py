@@ -11,11 +11,11 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 from small_images import save_small
 
 from stereogauge.confidence_measures.declaration import confidence_measures, measure_label

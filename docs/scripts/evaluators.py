@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 import cv2
 import numpy as np
+from msgspec.structs import replace
 from PIL import Image
 
 import stereogauge as sg

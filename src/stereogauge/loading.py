@@ -16,7 +16,7 @@ A new kind of file is a `Declaration`, a class with one typed field per entry:
 
 A field without a default is required, a field whose type is a `Declaration` is a table, a `Mapping` is a table with
 names of the user's choice, and `float` takes whole numbers too. `number`, `whole` and `entry` add help, unit and limits
-to a type. `check` does for a frozen dataclass or declaration that is built in Python what `convert` does for a file.
+to a type. `check` does for a declaration that is built in Python what `convert` does for a file.
 Conditions that involve several entries are checked by the caller after loading.
 
 Every refusal is one sentence that names the file, the entry by its dotted key, what was found and what is allowed.
@@ -25,7 +25,6 @@ msgspec decides what fits a type; this module only words the refusal.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import sys
@@ -132,7 +131,7 @@ def _plain(value: Any) -> Any:
 
 
 def check(instance: Any, origin: str, error: Raise = StereogaugeError) -> None:
-    """Refuse a value of a declaration or dataclass that its own types do not allow."""
+    """Refuse a value of a declaration that its own types do not allow."""
     table: Any = type(instance)
     kinds = entry_types(table)
     values = {name: getattr(instance, name) for name in kinds}
@@ -143,25 +142,24 @@ def check(instance: Any, origin: str, error: Raise = StereogaugeError) -> None:
 
 @functools.cache
 def _entries(kind: Any) -> type[msgspec.Struct]:
-    """The entries of a declaration or dataclass as a type of their own, which msgspec reads once."""
+    """The entries of a declaration as a type of their own, which msgspec reads once."""
     return msgspec.defstruct("Entries", list(entry_types(kind).items()))
 
 
 def entry_types(kind: Any) -> Mapping[str, Any]:
-    """The declared types of the entries of a declaration or dataclass, by name."""
+    """The declared types of the entries of a declaration, by name."""
     return _entry_types(kind)
 
 
 @functools.cache
 def _entry_types(kind: Any) -> Mapping[str, Any]:
     hints = typing.get_type_hints(kind, include_extras=True)
-    names = [field.name for field in dataclasses.fields(kind)] if dataclasses.is_dataclass(kind) else None
-    return {name: hints[name] for name in names or kind.__struct_fields__}
+    return {name: hints[name] for name in kind.__struct_fields__}
 
 
 def is_table(kind: Any) -> bool:
     """Whether a type has declared entries."""
-    return isinstance(kind, type) and (issubclass(kind, msgspec.Struct) or dataclasses.is_dataclass(kind))
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
 def _refusal(kind: Any, value: Any, origin: str, error: Raise, key: Key) -> StereogaugeError:
@@ -200,7 +198,7 @@ def options_of(kind: Any) -> Sequence[Any]:
 
 
 def _required(kind: Any) -> list[str]:
-    info = typing.cast("msgspec.inspect.StructType | msgspec.inspect.DataclassType", msgspec.inspect.type_info(kind))
+    info = typing.cast("msgspec.inspect.StructType", msgspec.inspect.type_info(kind))
     return [field.name for field in info.fields if field.required]
 
 

@@ -6,12 +6,13 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, SupportsIndex, TypeAlias, overload
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
 from stereogauge.disparity import DisparityMap, Image, Mask, as_disparity, is_finite_number
@@ -53,8 +54,7 @@ FULL_WIDTH = 3000
 """Width in pixels of a full-size image."""
 
 
-@dataclass(frozen=True)
-class Calibration:
+class Calibration(Struct, frozen=True):
     """The geometry of a rectified pair: depth Z = focal·baseline / (d + doffs).
 
     `focal` and `doffs` are in pixels of this image size, `baseline` is in metres, `ndisp` is the number of disparities
@@ -89,12 +89,12 @@ class Calibration:
             place = tuple(self.centre)
             if len(place) != 2 or not all(map(is_finite_number, place)):
                 raise StereogaugeError(f"A calibration's centre is a point (x, y) in pixels; found {self.centre!r}.")
-            object.__setattr__(self, "centre", (float(place[0]), float(place[1])))
+            force_setattr(self, "centre", (float(place[0]), float(place[1])))
         if self.size is not None:
             extent = tuple(self.size)
             if len(extent) != 2 or not all(is_finite_number(value) and value >= 1 for value in extent):
                 raise StereogaugeError(f"A calibration's size is (width, height) in pixels; found {self.size!r}.")
-            object.__setattr__(self, "size", (int(extent[0]), int(extent[1])))
+            force_setattr(self, "size", (int(extent[0]), int(extent[1])))
 
     @property
     def metric(self) -> bool:
@@ -422,8 +422,7 @@ class Dataset:
         return Dataset(self.name, [self[i] for i in ids], version=self.version, root=self.root)
 
 
-@dataclass(frozen=True)
-class ConfidenceMaps:
+class ConfidenceMaps(Struct, frozen=True):
     """The confidence maps of one name by scene, with their direction and kind; see `ResultSet`."""
 
     maps: Mapping[str, DisparitySource]
@@ -431,8 +430,7 @@ class ConfidenceMaps:
     kind: ConfidenceKind = "order"
 
 
-@dataclass(frozen=True)
-class ResultSet:
+class ResultSet(Struct, frozen=True):
     """The results of one algorithm: one map per scene, and facts about the algorithm.
 
     A scene that is absent from `maps` is a gap in every table. `right_maps` and `confidence` hold one optional map per
@@ -463,4 +461,4 @@ class ResultSet:
     about: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tags", as_tags(self.tags, self.name))
+        force_setattr(self, "tags", as_tags(self.tags, self.name))

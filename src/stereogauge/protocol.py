@@ -8,16 +8,17 @@ and how they are read; `hash` covers both.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import hashlib
 import json
 import math
 import typing
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from stereogauge.errors import FileError, ProtocolError, unknown_name
 from stereogauge.loading import check, convert, entry, entry_types, is_table, number, parse_toml, read_toml, whole
@@ -28,20 +29,16 @@ METRES, PER_PIXEL = "m", "1/px"
 MIXED_UNIT = "m on some scenes, 1/px on others"
 
 
-class ProtocolTable:
-    """Base of the tables of a protocol, which are checked when they are made; `name` is the table's in errors."""
+class ProtocolTable(Struct, frozen=True):
+    """Base of the tables of a protocol, which are checked when they are made; `TABLE` is the table's name in errors."""
 
-    _name: ClassVar[str]
-
-    def __init_subclass__(cls, name: str) -> None:
-        cls._name = name
+    TABLE: ClassVar[str]
 
     def __post_init__(self) -> None:
-        check(self, self._name, ProtocolError)
+        check(self, self.TABLE, ProtocolError)
 
 
-@dataclass(frozen=True)
-class RegionParameters(ProtocolTable, name="region_rules"):
+class RegionParameters(ProtocolTable, frozen=True):
     """How regions are made: table `[region_rules]`.
 
     The rule "auto" takes the dataset's own mask where there is one, else both views' ground truth, else a z-buffer of
@@ -49,6 +46,8 @@ class RegionParameters(ProtocolTable, name="region_rules"):
     1 px); both are ignored by the rule "middlebury-v2", whose numbers are fixed. Without near and far, the limits of
     `mid` are the scene's own terciles.
     """
+
+    TABLE = "region_rules"
 
     rule: Annotated[Rule, entry("which occlusion and discontinuity rule")] = "auto"
     consistency: Annotated[float, number("largest disagreement of both views at a visible pixel", "px", least=0)] = 1.0
@@ -61,8 +60,7 @@ class RegionParameters(ProtocolTable, name="region_rules"):
     far: Annotated[float, number("depth from which a pixel is far", "m", least=0)] | None = None
 
 
-@dataclass(frozen=True)
-class SigmaZParameters(ProtocolTable, name="sigma_z"):
+class SigmaZParameters(ProtocolTable, frozen=True):
     """How the Sigma-Z-Error is computed: table `[sigma_z]`.
 
     With `metric`, the error is in metres on scenes with a calibration; otherwise f·B = 1 and the unit is 1/px. With
@@ -70,6 +68,8 @@ class SigmaZParameters(ProtocolTable, name="sigma_z"):
     estimates that are missing or not in front of the cameras cost the worst depth error inside the scene's range. The
     invalid policy `exclude` leaves them out in either form.
     """
+
+    TABLE = "sigma_z"
 
     mu: Annotated[float, number("added to keep the depth of a vanishing disparity finite", "px", least=0)] = 1e-6
     metric: Annotated[bool, entry("whether calibrations are used")] = True
@@ -80,8 +80,7 @@ class SigmaZParameters(ProtocolTable, name="sigma_z"):
         return METRES if self.metric and calibrated else PER_PIXEL
 
 
-@dataclass(frozen=True)
-class PixelParameters(ProtocolTable, name="pixels"):
+class PixelParameters(ProtocolTable, frozen=True):
     """Which pixels and scenes count beyond those with ground truth: table `[pixels]`.
 
     A pixel whose true disparity is not above `above` or not below `below` belongs to no region. `window` is the part
@@ -89,6 +88,8 @@ class PixelParameters(ProtocolTable, name="pixels"):
     pixels. A scene with ground truth on less than `least_known` of its pixels, or of which less than `least_kept` of
     the known pixels remain, has nothing to measure.
     """
+
+    TABLE = "pixels"
 
     above: Annotated[float, number("true disparities must be larger; none: any", "px")] | None = None
     below: Annotated[float, number("true disparities must be smaller; none: any", "px")] | None = None
@@ -107,14 +108,15 @@ class PixelParameters(ProtocolTable, name="pixels"):
             )
 
 
-@dataclass(frozen=True)
-class DepthParameters(ProtocolTable, name="depth"):
+class DepthParameters(ProtocolTable, frozen=True):
     """Which depths are measured and how: table `[depth]`.
 
     A pixel whose true depth is not between `least` and `most` belongs to no region; estimated depths are clipped to
     them. `alignment` fits the estimate to the ground truth of a scene first: `median` multiplies its depths by the
     ratio of the median depths, `scale-shift` replaces its disparities d by s·d + t with the least squared error.
     """
+
+    TABLE = "depth"
 
     least: Annotated[float, number("smallest depth", "m", least=0)] = 0.0
     most: Annotated[float, number("largest depth; none: any", "m", above=0)] | None = None
@@ -124,8 +126,7 @@ class DepthParameters(ProtocolTable, name="depth"):
 ROUNDING = 1e-6
 
 
-@dataclass(frozen=True)
-class ErrorParameters(ProtocolTable, name="errors"):
+class ErrorParameters(ProtocolTable, frozen=True):
     """How errors are judged: table `[errors]`.
 
     An error is bad where it is above a threshold, or with `>=` where it is the threshold or above. An error that
@@ -133,6 +134,8 @@ class ErrorParameters(ProtocolTable, name="errors"):
     `linear` interpolates between two of them, `floor` takes the one at position ⌊n·q⌋, counted from 0. With
     `within_width`, an estimate whose size is larger than the image width is a missing one.
     """
+
+    TABLE = "errors"
 
     comparison: Annotated[Literal[">", ">="], entry("how a bad error compares with a threshold")] = ">"
     rounding: Annotated[float, number("largest difference of equal values", "px", least=0)] = ROUNDING
@@ -152,8 +155,7 @@ def common_unit(units: Collection[str]) -> str:
     return next(iter(units)) if len(set(units)) == 1 else MIXED_UNIT
 
 
-@dataclass(frozen=True)
-class ScaledGeometry:
+class ScaledGeometry(Struct, frozen=True):
     """Geometry parameters in pixels of one scene: lengths are whole pixels, thresholds are disparities."""
 
     discontinuity_gradient: float
@@ -166,14 +168,15 @@ class ScaledGeometry:
     fine_tolerance: float
 
 
-@dataclass(frozen=True)
-class GeometryParameters(ProtocolTable, name="geometry"):
+class GeometryParameters(ProtocolTable, frozen=True):
     """How discontinuities, planes and fine structures are found: table `[geometry]`; the defaults are the paper's.
 
     Lengths (px) and disparity thresholds hold at the dataset's full resolution, s = 1. `at(s)` scales those marked
     "× s" for one scene, each to at least its floor; `plane_tolerance` is half a step more where the ground truth is
     quantised. Source: Honauer, Maier-Hein, Kondermann, "The HCI Stereo Metrics", ICCV 2015.
     """
+
+    TABLE = "geometry"
 
     border: Annotated[float, number("margin that no set enters, × s", "px", least=0)] = 20.0
     border_share: Annotated[float, number("the margin as a share of the width, if larger", least=0, most=1)] = 0.01
@@ -260,8 +263,7 @@ RETIRED: Mapping[str, tuple[str, ...]] = {"geometry": ("plane_angle",)}
 """Choices of protocols in older stores, by table."""
 
 
-@dataclass(frozen=True)
-class Protocol:
+class Protocol(Struct, frozen=True, dict=True):
     """One set of choices; see the module's text. `replace()` makes variants, `load_protocol` reads presets and files.
 
     invalid: what a missing estimate means (docs/protocols.md). clip_to_range: estimates are clipped to [0, ndisp]
@@ -314,7 +316,7 @@ class Protocol:
 
     def choices(self) -> dict[str, Any]:
         """All choices but name, description and source, as plain values."""
-        return {key: value for key, value in dataclasses.asdict(self).items() if key not in self.ABOUT}
+        return {key: value for key, value in _plain(self).items() if key not in self.ABOUT}
 
     def scoring(self) -> dict[str, Any]:
         """The choices that change a number."""
@@ -367,8 +369,13 @@ class Protocol:
         return tomli_w.dumps(_without_none({**about, **self.choices()}))
 
 
+def _plain(protocol: Protocol) -> dict[str, Any]:
+    """The choices by name, the nested ones too."""
+    return {key: asdict(value) if is_table(type(value)) else value for key, value in asdict(protocol).items()}
+
+
 _NEWER = {
-    key: dataclasses.asdict(kind())
+    key: asdict(kind())
     for key, kind in {"pixels": PixelParameters, "depth": DepthParameters, "errors": ErrorParameters}.items()
 }
 """Tables that older scores know nothing of: with their defaults they are no part of a hash."""
@@ -396,7 +403,7 @@ def _replaced(owner: Any, whole: str, parts: list[str], value: Any, origin: str)
         value = None
     else:
         value = convert(value, kind, origin, ProtocolError, whole)
-    return dataclasses.replace(owner, **{parts[0]: value})
+    return replace(owner, **{parts[0]: value})
 
 
 def choice_names(cls: type = Protocol, prefix: str = "") -> list[str]:

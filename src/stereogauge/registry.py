@@ -21,10 +21,11 @@ import sys
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from msgspec import Struct
 
 from stereogauge.errors import FileError, StereogaugeError, UnknownNameError
 
@@ -238,8 +239,7 @@ def plugin_place(problem: BaseException) -> str:
     return found
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """One number in the id of a metric or region: `bad@1` has the parameter threshold = 1.
 
     `default` None means that it must be given.

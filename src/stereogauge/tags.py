@@ -7,8 +7,9 @@ algorithms or scenes are expected, `tag:technique=learned` means all that have t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from stereogauge.errors import StereogaugeError, UnknownNameError, unknown_name
 
@@ -18,8 +19,7 @@ Tags = Mapping[str, tuple[str, ...]]
 """The values of each tag by its name."""
 
 
-@dataclass(frozen=True)
-class TagBook:
+class TagBook(Struct, frozen=True):
     """The tags of algorithms by name, and those of scenes by (dataset, scene)."""
 
     algorithms: Mapping[str, Tags] = field(default_factory=dict)

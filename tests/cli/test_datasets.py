@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from stereogauge.cli import main
 from stereogauge.datasets import families
@@ -68,9 +69,7 @@ def test_fetch_says_what_it_did_with_the_folder_alone_on_standard_output(
     monkeypatch.setattr("stereogauge.datasets.download.download", no_network)
     family = families()["middlebury-2001"]
     one = {"": (Archive("https://example.org/im2.ppm", target="bull/im2.ppm", unpack=False),)}
-    monkeypatch.setattr(
-        "stereogauge.datasets.download.family_of", lambda name: (type(family)(**{**vars(family), "archives": one}), "")
-    )
+    monkeypatch.setattr("stereogauge.datasets.download.family_of", lambda name: (replace(family, archives=one), ""))
     code, out, err = _run(capsys, "datasets", "fetch", "middlebury-2001", "--out", str(tmp_path))
     assert (code, out) == (0, f"{tmp_path}\n")
     assert "no hash is published" in err

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -334,7 +334,7 @@ def test_every_measure_declares_what_docs_and_tables_need() -> None:
         assert declared.formula
         assert declared.source
         assert declared.description.endswith(".")
-        assert dataclasses.is_dataclass(declared)
+        assert isinstance(declared, msgspec.Struct)
 
 
 def test_a_single_disparity_has_no_entropy_and_a_finite_product() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from stereogauge.datasets.calibration import read_calibration, read_kitti_calibration, read_middlebury_calibration
 from stereogauge.errors import FileError, StereogaugeError
@@ -49,7 +49,7 @@ def test_points_lie_on_the_rays_of_the_calibration_file(tmp_path: Path) -> None:
     assert calibration.points(disparity)[205, 290] == pytest.approx([-10 * z / 1000, 5 * z / 1000, z])
     assert calibration.points(disparity, (10, 20))[20, 10, :2] == pytest.approx([0, 0])
     assert calibration.scaled(0.5).centre == (149.75, 99.75)
-    plain = dataclasses.replace(calibration, centre=None)
+    plain = replace(calibration, centre=None)
     truth = np.tile(np.linspace(20, 60, 60, dtype=np.float32), (40, 1))
     hashes = {inputs_hash([Scene("s", gt=truth, calibration=one)]) for one in (calibration, plain)}
     assert len(hashes) == 2

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.metadata
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import stereogauge as sg
 from stereogauge.datasets import DatasetFamily, families, load_dataset, open_dataset
@@ -107,7 +107,7 @@ def test_a_dataset_that_accepts_any_folder_does_not_take_over_the_message(
     (tmp_path / "truths").mkdir()
     sg.write_disparity(tmp_path / "truths" / "tree.pfm", np.ones((3, 4), np.float32))
     arrays = [Scene("x", gt=np.ones((3, 4), np.float32))]
-    known.add(dataclasses.replace(greedy, load=lambda root, variant: Dataset("any", arrays)))
+    known.add(replace(greedy, load=lambda root, variant: Dataset("any", arrays)))
     assert [scene.id for scene in open_dataset(str(tmp_path / "truths"))] == ["tree"]
 
 

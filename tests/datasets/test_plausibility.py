@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from PIL import Image
 
 from stereogauge.cli import main
@@ -247,7 +247,7 @@ def test_the_option_builds_on_how_the_file_was_read(tmp_path: Path) -> None:
     found = suspicion(file.read(), truth, source=file)
     assert found is not None
     assert "encoding to middlebury, scale to 16" in found.sentence
-    mended = dataclasses.replace(file, encoding="middlebury", scale=16.0)
+    mended = replace(file, encoding="middlebury", scale=16.0)
     assert suspicion(mended.read(), truth, source=mended) is None
 
 

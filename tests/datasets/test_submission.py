@@ -6,11 +6,11 @@ import io
 import json
 import shutil
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from typer.testing import CliRunner
 
 import stereogauge as sg

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from stereogauge.decision.verdict import Place, Tie, Verdict
 from stereogauge.decision.words import SPECIAL, TEMPLATES, Statement, render, times

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import stereogauge as sg
 from stereogauge.decision.requirements import Camera, camera_limits, fulfilment, load_requirements, required_columns

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import stereogauge as sg
 from stereogauge.cli import main
@@ -41,7 +41,7 @@ def test_what_was_assumed_is_one_line_and_what_was_stated_is_not_in_it() -> None
     assert "from the dataset's mask" in assumptions([SCENES["mask"]], protocol)
     fixed = protocol.replace(**{"region_rules.rule": "z-buffer"})
     assert assumptions([SCENES["resolution"]], fixed) == ""
-    assert "nonocc" not in assumptions([SCENES["as it is"]], dataclasses.replace(protocol, regions=("all",)))
+    assert "nonocc" not in assumptions([SCENES["as it is"]], replace(protocol, regions=("all",)))
 
 
 def test_compare_prints_another_hash_for_another_resolution_or_mask(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import StereogaugeError
@@ -99,7 +99,7 @@ def test_a_touched_but_equal_file_costs_nothing(evaluated, store):
 
 def test_a_higher_version_of_a_metric_costs_that_metric(evaluated, store, monkeypatch):
     known = dict(registry.metrics())
-    known["mae"] = dataclasses.replace(known["mae"], version=known["mae"].version + 1)
+    known["mae"] = replace(known["mae"], version=known["mae"].version + 1)
     monkeypatch.setattr(registry, "metrics", lambda: known)
     plan = planned(evaluated, store)
     assert columns(plan) == {"mae:all", "mae:nonocc"}
@@ -120,7 +120,7 @@ def test_the_columns_of_a_protocol_are_those_declared_now():
 def test_a_stated_run_time_is_part_of_the_inputs(evaluated, store):
     dataset = evaluated.dataset()
     results = find_results(evaluated.results, dataset).results
-    timed = [dataclasses.replace(result, seconds={"Hill": 2.0}) for result in results]
+    timed = [replace(result, seconds={"Hill": 2.0}) for result in results]
     assert {scene for scene, _ in cells(make_plan(store, dataset, timed, PROTOCOL))} == {"Hill"}
 
 

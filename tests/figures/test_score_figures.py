@@ -8,13 +8,13 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from msgspec.structs import replace
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures import analysis, ranking

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from scipy.integrate import quad
 from scipy.stats import chi2, friedmanchisquare, norm, wilcoxon
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sqlalchemy as sql
+from msgspec.structs import replace
 from tests.cells import same_scores
 
 import stereogauge as sg
@@ -43,7 +44,7 @@ def test_a_table_of_evaluate_comes_back_with_its_protocol(store):
     table = sg.evaluate({"worse": truth + 2, "better": truth}, Scene("one", gt=truth, dataset="made"))
     store.write(table)
     again = store.scores()
-    assert sorted(map(repr, again)) == sorted(map(repr, table))
+    assert sorted(map(repr, again)) == sorted(repr(replace(score, rule="")) for score in table)
     assert again.protocol == table.protocol
     assert again.value("bad@1", "all", algorithm="worse") == 100.0
 

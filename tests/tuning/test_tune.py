@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import sys
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import stereogauge as sg
 from stereogauge.errors import MatcherError, StoreError, UnknownNameError
@@ -318,9 +318,9 @@ def test_the_rows_of_figures_are_those_of_the_trials() -> None:
     assert gains.column("scene")[-1] == "all scenes"
     assert not gains.facts["held_out"]
     assert "No score on" not in gains.caption
-    first = dataclasses.replace(result.seen[0], scene_default=(math.nan, *result.seen[0].scene_default[1:]))
-    vars(result)["seen"] = (first, *result.seen[1:])
-    assert f"No score on {gains.column('scene')[0]}." in gains_data(result).caption, "an empty row is explained"
+    first = replace(result.seen[0], scene_default=(math.nan, *result.seen[0].scene_default[1:]))
+    gap = replace(result, seen=(first, *result.seen[1:]))
+    assert f"No score on {gains.column('scene')[0]}." in gains_data(gap).caption, "an empty row is explained"
     with pytest.raises(sg.StereogaugeError, match="one objective"):
         trade_off_data(result)
 

@@ -18,7 +18,6 @@ import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ import numpy as np
 import psutil
 import pytest
 import sqlalchemy as sql
+from msgspec.structs import replace
 from starlette.requests import Request
 from tests.web import taken_over, uploads
 from tests.web.small import SHAPE

@@ -6,11 +6,11 @@ import contextlib
 import functools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from msgspec.structs import replace
 
 from stereogauge.cli import options
 from stereogauge.cli.output import notes, print_basis, print_reading, print_scores, progress, say, working

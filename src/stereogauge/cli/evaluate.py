@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import itertools
 import shlex
@@ -14,6 +13,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from stereogauge import store as stores
@@ -179,7 +179,7 @@ def _print_scores(plan: Plan, store: Store, form: options.Format) -> None:
     if shown.columns:
         made = score_table(shown, protocol.aggregation, protocol.scene_weights)
         if gathering():
-            made = dataclasses.replace(made, name=f"scores-{dataset.name}", title=f"Scores on {dataset.name}")
+            made = msgspec.structs.replace(made, name=f"scores-{dataset.name}", title=f"Scores on {dataset.name}")
         print_tables([upright(made, form)], form, boxed=False)
 
 
@@ -210,7 +210,7 @@ def _plan(
         Failure(dataset.name, scene, algorithm, protocol.scoring_hash, reason, detail)
         for algorithm, scene, reason, detail in (made.failures if made else ())
     )
-    return dataclasses.replace(plan, unreadable=plan.unreadable + failures)
+    return msgspec.structs.replace(plan, unreadable=plan.unreadable + failures)
 
 
 def _print_plan(plan: Plan, form: options.Format) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import functools
 import inspect
@@ -14,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import msgspec
 import typer
 
 from stereogauge.errors import FileError, SizeError, StereogaugeError
@@ -149,7 +149,7 @@ class CameraOptions(Declaration, frozen=True):
         if "focal" in stated:
             stated["size"] = None  # in pixels of the maps
         found = Calibration() if self.calib is None else read_calibration(self.calib, self.cameras)
-        return dataclasses.replace(found, **stated)
+        return msgspec.structs.replace(found, **stated)
 
     def check_size(self, scene: Scene) -> None:
         """Raise an error, which names the file, where the calibration is for images of another size."""

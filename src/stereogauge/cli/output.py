@@ -12,8 +12,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from stereogauge.cli.options import Format
 from stereogauge.errors import StereogaugeError
@@ -55,8 +57,7 @@ def console(*, errors: bool = False) -> Console:
     return Piped(file=stream, width=None if stream.isatty() else 10_000, highlight=False)
 
 
-@dataclass
-class _Gathered:
+class _Gathered(Struct):
     """Tables of several runs of one command, to be printed as one document."""
 
     tables: list[Table] = field(default_factory=list)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import asdict
 
 from stereogauge.cli import options
 from stereogauge.cli.options import ListingFormat
@@ -62,7 +63,11 @@ def _print(made: dict[str, Packed], out: Path, form: str) -> None:
     if form == "json":
         print_json(
             {
-                name: {"ok": one.ok, "files": list(one.files), "findings": [vars(finding) for finding in one.findings]}
+                name: {
+                    "ok": one.ok,
+                    "files": list(one.files),
+                    "findings": [asdict(finding) for finding in one.findings],
+                }
                 for name, one in made.items()
             }
         )

@@ -18,9 +18,10 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
+
+from msgspec import Struct, field
 
 from stereogauge.errors import FileError, StereogaugeError, unknown_name
 from stereogauge.loading import Declaration, convert, entry, read_toml
@@ -80,8 +81,7 @@ def _first(value: Texts) -> str | None:
     return next(iter(_list(value)), None)
 
 
-@dataclass(frozen=True)
-class Project:
+class Project(Struct, frozen=True):
     """The content of a project file: what is common, the datasets with their results, and tables of commands."""
 
     common: Mapping[str, Any] = field(default_factory=dict)

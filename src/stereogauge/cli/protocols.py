@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from stereogauge.cli import options
@@ -42,4 +42,4 @@ def command(
 
 
 def _document(protocol: Protocol) -> dict[str, Any]:
-    return {**dataclasses.asdict(protocol), "hash": protocol.hash, "scoring_hash": protocol.scoring_hash}
+    return {**msgspec.to_builtins(protocol), "hash": protocol.hash, "scoring_hash": protocol.scoring_hash}

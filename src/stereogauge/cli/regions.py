@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from stereogauge.cli import options
 from stereogauge.cli.output import print_rows, print_tables, say, step_bar
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from stereogauge.model import Mask, Scene
 
 
-@dataclass(frozen=True)
-class RegionCount:
+class RegionCount(Struct, frozen=True):
     """One region of one scene; `share` is that of the known pixels in percent, `note` says why there are none."""
 
     scene: str

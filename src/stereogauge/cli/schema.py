@@ -6,7 +6,6 @@ named tuple is printed. Schemas name what programs may rely on; documents may ho
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import functools
 import types
@@ -18,6 +17,7 @@ import typer
 
 from stereogauge.cli.output import print_json
 from stereogauge.errors import unknown_name
+from stereogauge.loading import is_table
 
 Value = float | Literal["inf", "-inf"] | None
 """A number as it is printed; null where there is none."""
@@ -53,7 +53,7 @@ def schema_of(name: str) -> dict[str, Any]:
 
 @functools.cache
 def record(source: Any) -> Any:
-    """The printed object of a dataclass or named tuple."""
+    """The printed object of a struct or named tuple."""
     return fields(source.__name__, **_field_types(source))
 
 
@@ -80,7 +80,7 @@ def by_name(kind: Any) -> Any:
 
 
 def _field_types(source: Any) -> dict[str, Any]:
-    names = [field.name for field in dataclasses.fields(source)] if dataclasses.is_dataclass(source) else source._fields
+    names = source.__struct_fields__ if is_table(source) else source._fields
     hints = typing.get_type_hints(source)
     return {name: _printed(hints[name]) for name in names}
 
@@ -92,7 +92,7 @@ def _printed(kind: Any) -> Any:
         return Value
     if kind in (int, str, bool, type(None)) or origin is Literal:
         return kind
-    if isinstance(kind, type) and (dataclasses.is_dataclass(kind) or hasattr(kind, "_fields")):
+    if is_table(kind) or hasattr(kind, "_fields"):
         return record(kind)
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
         return Literal[tuple(member.value for member in kind)]

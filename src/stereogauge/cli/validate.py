@@ -5,11 +5,11 @@ computed.
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from msgspec.structs import asdict
 
 from stereogauge.cli import options
 from stereogauge.cli.options import ListingFormat

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.confidence_measures.sparsification import is_bad
@@ -27,8 +27,7 @@ BINS = 10
 ROOT2 = math.sqrt(2)
 
 
-@dataclass(frozen=True)
-class Reliability:
+class Reliability(Struct, frozen=True):
     """A reliability diagram: what a map predicts and what is observed, with the number of pixels behind each point.
 
     `ece` is the expected calibration error, the mean distance of both; `nll` the mean negative log-likelihood, nats.

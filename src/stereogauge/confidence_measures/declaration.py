@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError, unknown_name
@@ -29,8 +29,7 @@ Scale: TypeAlias = Literal["sigma", "temperature"]
 SCALE_SYMBOLS: Mapping[Scale, str] = {"sigma": "ς", "temperature": "T"}
 
 
-@dataclass(frozen=True)
-class ConfidenceMeasure:
+class ConfidenceMeasure(Struct, frozen=True):
     """A declared measure; in its maps lower means more confident.
 
     `compute(evidence)` gives the form that survives real data, `literal(evidence)` the one printed in `source`, where

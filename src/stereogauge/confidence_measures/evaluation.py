@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.confidence_measures.sparsification import SparsificationCurve, is_bad, pooled, sparsify
@@ -15,8 +15,7 @@ from stereogauge.errors import NotApplicable
 from stereogauge.model import DisparityMap, Mask
 
 
-@dataclass(frozen=True, eq=False)
-class CombinationBound:
+class CombinationBound(Struct, frozen=True, eq=False):
     """For each number k of pixels that each measure keeps: how many of them all keep, and how many of those are bad."""
 
     entries: NDArray[np.int64]
@@ -92,8 +91,7 @@ FIGURES = attrgetter(
 )
 
 
-@dataclass(frozen=True, eq=False)
-class SceneCurves:
+class SceneCurves(Struct, frozen=True, eq=False):
     """The curves of one scene by measure, and the bound for combining them where there are several."""
 
     scene: str

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.errors import NotApplicable, SizeError, StereogaugeError
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 DEFAULT_SCALE = 100.0
 
 
-@dataclass(frozen=True, eq=False)
-class Evidence:
+class Evidence(Struct, frozen=True, eq=False, dict=True):
     """One run of a matcher with the scales ς, T and ramp of cost differences; ground truth and model where given."""
 
     result: MatchResult

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.errors import NotApplicable
@@ -17,8 +18,7 @@ from stereogauge.io.files import IMAGES_OF_NUMBERS, load_disparity, load_numbers
 from stereogauge.model import Better, ConfidenceKind, ResultSet
 
 
-@dataclass(frozen=True)
-class ConfidenceSource:
+class ConfidenceSource(Struct, frozen=True):
     """A confidence map, as an array or in a file, and whether higher or lower values are the confident ones."""
 
     source: Any

@@ -9,10 +9,10 @@ import json
 import os
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from stereogauge.confidence_measures.declaration import confidence_measure, measure
@@ -35,8 +35,7 @@ ARRAYS: Mapping[str, Any] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Trees:
+class Trees(Struct, frozen=True, eq=False):
     """An ensemble of binary trees over named features.
 
     Node i sends a pixel to `left[i]` where its feature is ≤ `threshold[i]` (or NaN and `missing_left[i]`), else to
@@ -148,8 +147,7 @@ def learned(evidence: Evidence) -> NDArray[np.float32]:
     return model.score({name: evidence.measured(confidence_measure(name)) for name in model.features})
 
 
-@dataclass(frozen=True, eq=False)
-class Example:
+class Example(Struct, frozen=True, eq=False):
     """One pair to learn from: maps by measure, which pixels are bad, and which pixels count.
 
     Pairs of the same place (other light, other exposure) share a `group`; by default each is a group of its own.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.confidence_measures.calibration import (
@@ -65,8 +66,7 @@ PAPER_DOMAIN = "haeusler-klette"
 LEARNED = "learned"
 
 
-@dataclass(frozen=True)
-class ConfidenceChoices:
+class ConfidenceChoices(Struct, frozen=True):
     """All that the numbers depend on.
 
     `domain` is "haeusler-klette" (see `evaluation_domain`; of ground truth with an occlusion mask only visible
@@ -86,8 +86,7 @@ class ConfidenceChoices:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
-class SceneRun:
+class SceneRun(Struct, frozen=True, eq=False):
     """One scene: the matcher's result, the pixels that count, the maps, and features for learning on request.
 
     `region` names these pixels. `meant` are the sources of maps that are standard deviations or probabilities.

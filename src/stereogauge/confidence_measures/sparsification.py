@@ -13,10 +13,10 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.display import Displayed
@@ -40,8 +40,7 @@ RULES: dict[Rule, str] = {
 MAGNITUDES = ("mae", "rms")
 
 
-@dataclass(frozen=True)
-class ErrorKind:
+class ErrorKind(Struct, frozen=True):
     """One rule with its numbers; `str` gives the id, such as `bad-z@1,3`."""
 
     rule: Rule
@@ -130,8 +129,7 @@ def bad_depth(
 GOOD_RANGE = (0.70, 0.95)
 
 
-@dataclass(frozen=True, eq=False)
-class SparsificationCurve(Displayed):
+class SparsificationCurve(Displayed, Struct, frozen=True, eq=False, dict=True):
     """Expected bad pixels among the most confident ones.
 
     `kept` and `bad` are counts at the corners of a piecewise linear curve from (0, 0) to (all pixels, all bad ones);
@@ -363,8 +361,7 @@ STEPS = 2000
 AnyCurve: TypeAlias = "SparsificationCurve | ErrorCurve"
 
 
-@dataclass(frozen=True, eq=False)
-class ErrorCurve:
+class ErrorCurve(Struct, frozen=True, eq=False):
     """Errors of the most confident pixels: their mean, or with `root` the root of the mean of their squares.
 
     `kept` and `total` are numbers of pixels and sums of errors (or squares) at the corners; `best` are the sums of an

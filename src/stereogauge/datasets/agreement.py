@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.model import DisparityMap
@@ -24,8 +24,7 @@ ALL_WRONG = 0.95
 Values = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class SampledPair:
+class SampledPair(Struct, frozen=True, dict=True):
     """Two maps of one size at some of the pixels that have a true disparity, `rows` and `columns`."""
 
     estimate: DisparityMap

@@ -20,9 +20,10 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
+
+from msgspec import Struct
 
 from stereogauge.errors import DatasetError, FileError
 
@@ -40,8 +41,7 @@ BROKEN = (
 # IndexError: zipfile's to an entry without a name.
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """How much an archive may unpack to, and how many letters the name of an entry may have."""
 
     entries: int = 500_000
@@ -49,8 +49,7 @@ class Limits:
     name: int = 1000
 
 
-@dataclass(frozen=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     """A file in an archive: its name, declared size, and how to read it."""
 
     name: str

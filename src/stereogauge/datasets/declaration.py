@@ -14,11 +14,11 @@ import os
 import re
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from stereogauge.datasets.layout import has_manifest, wrong_folder
 from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout
@@ -35,8 +35,7 @@ FOLDER, MANIFEST = "folder", "stereogauge.toml"
 Loader = Callable[..., Dataset]
 
 
-@dataclass(frozen=True)
-class Archive:
+class Archive(Struct, frozen=True):
     """One official file to download.
 
     `target` is where it goes below the dataset's folder: the folder that a zip or tar is unpacked into, or, when
@@ -55,8 +54,7 @@ class Archive:
         return self.url.rsplit("/", 1)[-1]
 
 
-@dataclass(frozen=True)
-class DatasetFamily:
+class DatasetFamily(Struct, frozen=True, eq=False):
     """One dataset, possibly in several variants (resolutions, colour or grey, passes).
 
     `scenes` declares how scenes are found in a folder. Where that is not enough, `load(root, variant, **options)` lists
@@ -73,8 +71,8 @@ class DatasetFamily:
     terms: str
     citation: str
     obtain: str
-    load: Loader | None = field(default=None, repr=False, compare=False)
-    scenes: SceneFolders | SceneLayout | None = field(default=None, repr=False, compare=False)
+    load: Loader | None = None
+    scenes: SceneFolders | SceneLayout | None = None
     variants: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, str] = field(default_factory=dict)
     archives: Mapping[str, tuple[Archive, ...]] = field(default_factory=dict)

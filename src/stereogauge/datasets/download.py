@@ -15,10 +15,12 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from stereogauge.datasets.archives import Limits, safe_name, unpack
 from stereogauge.datasets.declaration import Archive, DatasetFamily, family_of
@@ -34,8 +36,7 @@ Progress = Callable[[int, int | None], None]
 NamedProgress = Callable[[str, int, int | None], None]
 
 
-@dataclass(frozen=True)
-class Fetched:
+class Fetched(Struct, frozen=True):
     """One official file that is now in place; `verified` is false where no hash is published to compare with."""
 
     url: str
@@ -152,8 +153,7 @@ def download(
     return Fetched(url, path.stat().st_size, pooch.file_hash(path), sha256 is not None)
 
 
-@dataclass(frozen=True)
-class _ResumedDownload:
+class _ResumedDownload(Struct, frozen=True):
     """Pooch's downloader: continues a partial file, tries again, and stops at what was published or fits the disk."""
 
     part: Path

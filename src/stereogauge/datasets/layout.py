@@ -10,10 +10,11 @@ import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from pathlib import Path, PurePath, PurePosixPath
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct
 
 from stereogauge.datasets.archives import Limits, member_names
 from stereogauge.errors import DatasetError, FileError, StereogaugeError
@@ -41,8 +42,7 @@ ZIP_LIMITS = Limits(entries=200_000, size=64 << 30)
 LARGEST_TEXT = 1 << 20
 
 
-@dataclass(frozen=True)
-class ResultFiles:
+class ResultFiles(Struct, frozen=True, dict=True):
     """`names` are relative, with forward slashes, sorted; `title` is what the folder or zip is called."""
 
     root: Path

@@ -19,9 +19,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Container, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from stereogauge.datasets.layout import image, in_order, is_junk, subfolders, template_pattern
 from stereogauge.errors import DatasetError
@@ -37,8 +39,7 @@ DEPTH = "inverse"
 PARENT, PARENT_ITSELF = "../", ".."
 
 
-@dataclass(frozen=True)
-class FoundScene:
+class FoundScene(Struct, frozen=True, eq=False):
     """One scene that was found: the folder that its templates start from, the folder that the user named, the fields.
 
     `dataset` is the name of the dataset that the scene belongs to.
@@ -48,7 +49,7 @@ class FoundScene:
     root: Path
     fields: Fields
     dataset: str
-    cache: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    cache: dict[Any, Any] = field(default_factory=dict)
 
     def once(self, read: Callable[[Argument], Value], argument: Argument) -> Value:
         """`read(argument)`, computed once for all scenes of a dataset, which may share a file."""
@@ -72,8 +73,7 @@ class FoundScene:
         return path if path.is_file() else None
 
 
-@dataclass(frozen=True)
-class SceneLayout:
+class SceneLayout(Struct, frozen=True):
     """Where the files of a scene are and how they are encoded; a path in any of the declared files is a template.
 
     `each` names the files that scenes are found by, the ground truth unless it is given; `needs` the parts without
@@ -193,8 +193,7 @@ def without_truth(layout: SceneLayout, each: str, split: str = "test") -> SceneL
     return replace(layout, each=each, derive=derive, needs=("left",))
 
 
-@dataclass(frozen=True)
-class SceneFolders:
+class SceneFolders(Struct, frozen=True):
     """Where a family keeps its scenes: the layouts, and the folders that may hold them.
 
     `roots` are templates of folders below the one that the user names: "" is that folder itself, `../NAME` that folder

@@ -12,11 +12,12 @@ import io
 import os
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from stereogauge.datasets.declaration import family_of, load_dataset
 from stereogauge.datasets.native.middlebury import TRAINING_ORDER
@@ -52,8 +53,7 @@ def _dsp5(disparity: DisparityMap, name: str) -> bytes:
     return content.getvalue()
 
 
-@dataclass(frozen=True)
-class Benchmark:
+class Benchmark(Struct, frozen=True):
     """What one benchmark requires.
 
     `scenes` are the ids of its test scenes by part of the dataset; without them the dataset's folder is needed. `map`,
@@ -198,8 +198,7 @@ ROBUST_PARTS = {"Kitti2015_": "kitti-2015", "Middlebury2014_": "middlebury-v3", 
 """The benchmarks of the Robust Vision Challenge, by the prefix of their scenes in its development kit."""
 
 
-@dataclass(frozen=True)
-class Packed:
+class Packed(Struct, frozen=True):
     """What was checked and, without a problem, written."""
 
     findings: tuple[Finding, ...]

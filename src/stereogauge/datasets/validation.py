@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from stereogauge.datasets.layout import MAP_SUFFIXES, list_results, map_name
 from stereogauge.datasets.plausibility import lossy_doubt, scene_doubts, suspicion, without_codes
@@ -31,8 +32,7 @@ SHOWN = 6
 Progress = Callable[[int, int, str], None]
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One sentence about a map, about an algorithm (no scene), or about files that belong to none."""
 
     kind: str
@@ -43,8 +43,7 @@ class Finding:
     file: str = ""
 
 
-@dataclass(frozen=True)
-class Validation:
+class Validation(Struct, frozen=True):
     """What was looked at and what was found; `ok` when there is no problem (notes do not count)."""
 
     path: str
@@ -66,7 +65,7 @@ class Validation:
             "ok": self.ok,
             "algorithms": list(self.algorithms),
             "maps": self.maps,
-            "findings": [vars(finding) for finding in self.findings],
+            "findings": [asdict(finding) for finding in self.findings],
         }
 
 

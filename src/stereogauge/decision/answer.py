@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import fields, replace
 
 from stereogauge.decision.requirements import Fulfilment, Requirements, completeness_of, fulfilment, load_requirements
 from stereogauge.decision.source import (
@@ -86,8 +88,7 @@ class PropertyPart(NamedTuple):
     amounts: tuple[float, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Answer(Displayed):
+class Answer(Displayed, Struct, frozen=True, eq=False, dict=True):
     """Which algorithm to take for a purpose, and how far the evidence supports that.
 
     `claims` state the verdict, the headline first; `unknown_claims` what the answer cannot say. `winner` is None where

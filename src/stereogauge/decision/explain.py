@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import fields
 
 from stereogauge.decision.requirements import completeness_of
 from stereogauge.decision.source import Source, opening, purpose_of, read_scores
@@ -250,8 +251,7 @@ class Piece(NamedTuple):
     attributed: bool = True
 
 
-@dataclass(frozen=True, eq=False)
-class Explanation(Displayed):
+class Explanation(Displayed, Struct, frozen=True, eq=False):
     """Why the first algorithm scores better (or worse) than the second.
 
     `difference` is score of the first − score of the second. `terms`, `scenes`, `regions` and `causes` each sum to it;

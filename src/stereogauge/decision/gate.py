@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
+from msgspec import Struct
 
 from stereogauge.decision.words import Claim, render
 from stereogauge.errors import StereogaugeError
@@ -124,8 +124,7 @@ class Check(NamedTuple):
         return f"{self.old:g} became {self.new:g}, allowed {self.limit} {self.note}".strip()
 
 
-@dataclass(frozen=True)
-class Gate:
+class Gate(Struct, frozen=True):
     """Every check of a gate; `passed` where none of them failed. `left_out` are scenes that only the baseline has."""
 
     checks: tuple[Check, ...]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 from typing import Protocol as Interface
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.decision.explain import Explanation
@@ -79,8 +79,7 @@ class ProfileLine(NamedTuple):
     second: NDArray[np.float32]
 
 
-@dataclass(frozen=True, eq=False)
-class Contrast:
+class Contrast(Struct, frozen=True, eq=False):
     """Two maps of a scene under one column: `verdict` has four colours, `gain` is |e_first| − |e_second| in px.
 
     `shares` are those of the counted pixels: both right, only the first, only the second, both wrong. Crops are in
@@ -350,8 +349,7 @@ class ComplementaryPair(NamedTuple):
         return self.covers - self.better_alone
 
 
-@dataclass(frozen=True, eq=False)
-class PixelAgreement:
+class PixelAgreement(Struct, frozen=True, eq=False):
     """All algorithms by one column, over one or more scenes.
 
     `pictures` show per scene the share of algorithms that are wrong at each pixel. `right` (algorithms, algorithms) is

@@ -27,14 +27,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
@@ -196,8 +196,7 @@ DEPTH, LOST, TIME, EMPTY = "bad-z", "f-missing", "seconds", "invalid"
 """The metrics that requirements are read from."""
 
 
-@dataclass(frozen=True)
-class Requirement:
+class Requirement(Struct, frozen=True):
     """A limit on a column: no more than `limit`, in the column's own unit.
 
     `claim` says how the requirement became this column; `settings` are choices of the protocol under which the column
@@ -226,8 +225,7 @@ class Requirement:
         return with_unit(self.limit, self.unit)
 
 
-@dataclass(frozen=True, eq=False)
-class Fulfilment:
+class Fulfilment(Struct, frozen=True, eq=False):
     """Values of every algorithm in the column of every requirement, means over the scenes; NaN where not measured.
 
     `holds` (draws, algorithms) is, for draws of as many scenes, who meets every measured requirement. `camera` are
@@ -502,7 +500,7 @@ def _at_camera(cube: ScoreCube, camera: Camera, timed: Sequence[tuple[int, int]]
     values = cube.values.copy()
     for place in (place for place, column in enumerate(cube.columns) if column.metric == TIME):
         values[:, :, place] *= camera.width * camera.height / pixels
-    return dataclasses.replace(cube, values=values)
+    return msgspec.structs.replace(cube, values=values)
 
 
 def _held(scene_values: Values, values: Values, limits: Values, counts: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from stereogauge.decision.verdict import compared_scores
 from stereogauge.decision.words import Claim, render
@@ -24,8 +25,7 @@ DEFAULT = "balanced"
 OWN = "own"
 
 
-@dataclass(frozen=True, eq=False)
-class Source:
+class Source(Struct, frozen=True, eq=False):
     """A cube, the protocol that made it where that is known, and the name of its store ("" where it has none)."""
 
     cube: ScoreCube
@@ -96,8 +96,7 @@ class NotMeasured(NamedTuple):
     command: str
 
 
-@dataclass(frozen=True)
-class Compatibility:
+class Compatibility(Struct, frozen=True):
     """How much of what a profile weighs has usable scores, and the command that computes the rest."""
 
     profile: Profile

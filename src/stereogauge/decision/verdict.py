@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.decision.requirements import completeness_of
@@ -90,8 +91,7 @@ class Tie(NamedTuple):
     tie: float
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """The evidence for a choice by weights, and what follows from it; `places` are ordered from best to worst.
 
     `purpose` opens the sentence: "For driver assistance". `scenes` are the compared ones, `units` the number of

@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from stereogauge.metrics.registry import parse_column
 from stereogauge.protocol import EITHER_UNIT
@@ -19,8 +20,7 @@ from stereogauge.ranking.weighted_score import Disproportion
 from stereogauge.text import counted, json_values, listed, number_text, percent
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """One statement: its kind, what it is about, its numbers, and texts such as a purpose, a reason or a command.
 
     `names` are algorithms, scenes or terms as they are called in the scores. `stereogauge.decision.words` has

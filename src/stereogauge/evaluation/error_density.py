@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.confidence_measures.files import ConfidenceSource
@@ -53,8 +53,7 @@ class Point(NamedTuple):
     value: float
 
 
-@dataclass(frozen=True, eq=False)
-class EqualDensity:
+class EqualDensity(Struct, frozen=True, eq=False):
     """Scores at one density: the only ones of a semi-dense map that can be put in order.
 
     `reference` names the algorithms without a confidence map whose own density this is; it is empty at the largest
@@ -74,8 +73,7 @@ class EqualDensity:
         return f"at {100 * self.density:.1f} %{f', as {self.reference[0]}{more}' if self.reference else ''}"
 
 
-@dataclass(frozen=True, eq=False)
-class ErrorDensity:
+class ErrorDensity(Struct, frozen=True, eq=False):
     """Error–density curves of several algorithms over the same scenes.
 
     `curves` has one entry for each algorithm with confidence maps: its scores at `densities`, NaN above the density

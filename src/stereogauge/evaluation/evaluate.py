@@ -7,11 +7,11 @@ import hashlib
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from stereogauge.confidence_measures.files import ConfidenceSource, every_confidence
 from stereogauge.datasets.plausibility import Doubt, doubt_lines, map_doubts, scene_doubts
@@ -268,8 +268,7 @@ def gaps(
     return [_score(scene_regions, algorithm, column, Statistic.empty(reason)) for column in wanted]
 
 
-@dataclass
-class Evaluated:
+class Evaluated(Struct):
     """A table of scores, what looks wrong about its inputs, and a hash of the common pixels per scene, if requested."""
 
     table: ScoreTable

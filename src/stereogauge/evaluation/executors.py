@@ -14,8 +14,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
 
 from stereogauge.errors import MissingDependency, StereogaugeError
 from stereogauge.evaluation.processes import WorkerDied
@@ -134,8 +135,7 @@ LOOK_EVERY = 5.0
 """Seconds between two looks at whether there are workers at all."""
 
 
-@dataclass(frozen=True)
-class TaskOutcome(Generic[Task, Answer]):
+class TaskOutcome(Generic[Task, Answer], Struct, frozen=True):
     """A task and what came of it: `answer`, or the `problem` that kept it from being done.
 
     `lost` says that the problem is the loss of its worker.

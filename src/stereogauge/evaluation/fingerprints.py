@@ -6,11 +6,12 @@ The store remembers the hashes, so that an unchanged file is not read again.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from stereogauge.errors import FileError, StereogaugeError, Unreachable
 from stereogauge.hashing import values_digest, values_hash
@@ -158,7 +159,7 @@ def _scene_content(scene: Scene, parts: Mapping[str, str | StereogaugeError]) ->
     problem = next((answer for answer in parts.values() if isinstance(answer, StereogaugeError)), None)
     if problem is not None:
         return problem
-    calibration = dataclasses.asdict(scene.calibration)
+    calibration = msgspec.structs.asdict(scene.calibration)
     del calibration["size"]  # it is that of the maps, or nothing is measured
     if calibration["centre"] is None:
         del calibration["centre"]  # hashes without it were made before there was one

@@ -15,10 +15,11 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from stereogauge.datasets.declaration import search_range, stated_range
 from stereogauge.errors import FileError, MatcherError, StereogaugeError, Unreachable
@@ -44,8 +45,7 @@ TIMING = 2
 """Version of the way in which runs are timed; older facts are measured again."""
 
 
-@dataclass(frozen=True)
-class MatcherRequest:
+class MatcherRequest(Struct, frozen=True):
     """A requested matcher: `name` is what tables call it, `text` what `parse_matcher` reads."""
 
     name: str
@@ -53,8 +53,7 @@ class MatcherRequest:
     parameters: tuple[tuple[str, Any], ...] = ()
 
 
-@dataclass(frozen=True)
-class MatchTask:
+class MatchTask(Struct, frozen=True):
     """One matcher on one scene, and the folder that its map belongs into."""
 
     request: MatcherRequest
@@ -63,8 +62,7 @@ class MatchTask:
     folder: str
 
 
-@dataclass(frozen=True)
-class MapOutcome:
+class MapOutcome(Struct, frozen=True):
     """Facts of the run that made a map, or the reason why there is no map."""
 
     facts: dict[str, Fact]
@@ -72,8 +70,7 @@ class MapOutcome:
     detail: str = ""
 
 
-@dataclass(frozen=True)
-class MatchedResults:
+class MatchedResults(Struct, frozen=True):
     """The maps as result sets, facts by (algorithm, scene), and (algorithm, scene, reason, detail) of what failed."""
 
     results: tuple[ResultSet, ...]

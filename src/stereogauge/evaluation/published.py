@@ -10,8 +10,9 @@ import csv
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from stereogauge.errors import FileError, StereogaugeError
 from stereogauge.evaluation.evaluate import evaluate
@@ -35,8 +36,7 @@ WAYS: Mapping[Aggregation, str] = {
 WITHOUT_VALUE = ("", "-", "–", "n/a", "nan")
 
 
-@dataclass(frozen=True)
-class PublishedNumber:
+class PublishedNumber(Struct, frozen=True):
     """A number as it was printed, with its name."""
 
     name: str
@@ -53,8 +53,7 @@ class PublishedNumber:
         return math.isfinite(value) and abs(value - self.value) <= 0.5 * 10**-decimals * (1 + 1e-9)
 
 
-@dataclass(frozen=True)
-class Agreement:
+class Agreement(Struct, frozen=True):
     """A preset whose column gives a published number; `own` where the preset aggregates that column in this way."""
 
     number: PublishedNumber

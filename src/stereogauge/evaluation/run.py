@@ -9,9 +9,11 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from stereogauge.confidence_measures.files import ConfidenceSource, every_confidence
 from stereogauge.datasets.plausibility import Doubt
@@ -40,8 +42,7 @@ TASKS_PER_WORKER = 4
 Facts = Mapping[tuple[str, str], Mapping[str, Fact]]
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What to compute, scene by scene.
 
     `stored` counts the cells that the store holds already; `gaps` are (algorithm, scene) without a map; `unreadable`
@@ -197,8 +198,7 @@ def _folder(source: Any) -> str | None:
     return os.path.dirname(path)
 
 
-@dataclass
-class Summary:
+class Summary(Struct):
     """The outcome of a run.
 
     `seconds` is computing time summed over workers; `interrupted` means that cells remain to be done. `gaps` holds,

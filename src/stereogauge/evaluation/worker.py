@@ -6,8 +6,10 @@ import socket
 import time
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.datasets.plausibility import Doubt, map_doubts, scene_doubts
@@ -23,8 +25,7 @@ from stereogauge.scores.column import VersionedColumn
 from stereogauge.scores.score import CellScores, Failure
 
 
-@dataclass(frozen=True)
-class PlannedCell:
+class PlannedCell(Struct, frozen=True):
     """One algorithm on one scene: where its map is, and the columns to compute."""
 
     algorithm: str
@@ -38,8 +39,7 @@ class PlannedCell:
     extras: Mapping[str, Fact] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class CellGroup:
+class CellGroup(Struct, frozen=True):
     """Cells of one scene that are computed together, so that the scene's pixel sets are made once."""
 
     scene: Scene
@@ -56,8 +56,7 @@ class CellGroup:
         return Failure(self.scene.dataset, self.scene.id, cell.algorithm, self.protocol.scoring_hash, reason, detail)
 
 
-@dataclass(frozen=True)
-class GroupResult:
+class GroupResult(Struct, frozen=True):
     """The cells that were computed, the failures of the others, and doubts about inputs."""
 
     cells: tuple[CellScores, ...]

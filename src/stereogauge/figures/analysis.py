@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from stereogauge.figures import chart as vl
 from stereogauge.figures.chart import Chart, Row, Spec

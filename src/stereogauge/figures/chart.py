@@ -13,9 +13,10 @@ import json
 import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.palette import FAINT, INK, MUTED, Styles
@@ -68,8 +69,7 @@ CONFIG: Spec = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Chart:
+class Chart(Struct, frozen=True, dict=True):
     """A chart: what it is called, the selection that it shows, its tidy rows, and the Vega-Lite view over them.
 
     `series` names the field whose values a page can hide by their names in the legend. `facts` are numbers of the

@@ -7,10 +7,10 @@ figures 7, 8, 11 and 12.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.pictures import Colours, Crop, LegendEntry, PictureFigure, PicturePanel
@@ -31,8 +31,7 @@ class PictureRow(NamedTuple):
     captions: tuple[str, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class PictureRows(PictureFigure):
+class PictureRows(PictureFigure, Struct, frozen=True, eq=False):
     """Rows of pictures; `legend` explains the colours."""
 
     title: str
@@ -68,8 +67,7 @@ class Reference(NamedTuple):
     pictures: tuple[Colours, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class Gallery(PictureFigure):
+class Gallery(PictureFigure, Struct, frozen=True, eq=False):
     """The pictures of one scene, best first; `others` names the columns of the other ranks, `rows` the kinds.
 
     `reference` comes before the algorithms; `legend` explains the colours.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.errors import unknown_name
@@ -32,8 +32,7 @@ PLANES = "planes"
 """The layer of the planes; as a file it has their numbers and the way that they lean."""
 
 
-@dataclass(frozen=True, eq=False)
-class PlaneSegmentation(PictureFigure):
+class PlaneSegmentation(PictureFigure, Struct, frozen=True, eq=False):
     """Planar surfaces in colours, with a point (x, y) inside and the unit normal (x, y, d) of each."""
 
     title: str

@@ -13,13 +13,13 @@ import functools
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.figures.chart import CONFIG, PAGE, SCALE, encoded
@@ -419,8 +419,7 @@ def _wrapped(text: str, width: float, size: float) -> Iterator[str]:
         yield from textwrap.wrap(line, letters, break_on_hyphens=False) or [""]
 
 
-@dataclass(frozen=True, eq=False)
-class PanelFigure(PictureFigure):
+class PanelFigure(PictureFigure, Struct, frozen=True, eq=False):
     """A figure of given panels."""
 
     title: str

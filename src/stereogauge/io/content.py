@@ -17,11 +17,11 @@ import re
 import stat
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from stereogauge.disparity import DisparityMap, is_finite_number
 from stereogauge.errors import FileError, MissingDependency, SizeError, one_line
@@ -40,8 +40,7 @@ SMALL_STEP = 1 << 16
 COPIES_TRIED = 3
 
 
-@dataclass(frozen=True)
-class FileContent:
+class FileContent(Struct, frozen=True):
     """The bytes of a file, the name that errors call it, its suffix, and the (height, width) that it must have, if any.
 
     Every reader calls `check_dimensions` before it decodes, so that a map of another size costs nothing.
@@ -101,8 +100,7 @@ class DepthGeometry(Protocol):
         """The difference of the principal points, in pixels."""
 
 
-@dataclass(frozen=True)
-class Decoding:
+class Decoding(Struct, frozen=True):
     """What turns a stored value v into a disparity: d = v / scale + offset; stored values in `unknown` mean none.
 
     `calibration` is for files of depths.

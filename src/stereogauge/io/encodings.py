@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.disparity import DisparityMap, as_disparity
@@ -26,8 +27,7 @@ Reader: TypeAlias = Callable[[FileContent, Decoding], DisparityMap]
 Writer: TypeAlias = Callable[[DisparityMap, Decoding, str], bytes | bytearray]
 
 
-@dataclass(frozen=True)
-class Encoding:
+class Encoding(Struct, frozen=True):
     """One way to store a disparity map.
 
     `suffixes` are the file suffixes that always mean this encoding; `files` describes its files to the user.

@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.disparity import DisparityMap, Image, Mask, as_array, as_disparity
@@ -30,8 +30,7 @@ FLIPS = {
 TRANSPOSE = "transpose"
 
 
-@dataclass(frozen=True)
-class DisparityFile:
+class DisparityFile(Struct, frozen=True):
     """A disparity map in a file, with what is needed to decode it; see `read_disparity`.
 
     `step` is the number of rows and columns of a map on a finer grid per pixel of the images.
@@ -113,8 +112,7 @@ class DisparityFile:
         return text + (f" {self.unknown} {self.flip} {self.crop}" if self.unknown or self.flip or self.crop else "")
 
 
-@dataclass(frozen=True)
-class ImageFile:
+class ImageFile(Struct, frozen=True):
     """A photograph in a file."""
 
     path: PathLike
@@ -124,8 +122,7 @@ class ImageFile:
         return read_image(self.path)
 
 
-@dataclass(frozen=True)
-class MaskFile:
+class MaskFile(Struct, frozen=True):
     """A mask in an image: true where the pixel equals `value` or one of them; the opposite with `invert`."""
 
     path: PathLike
@@ -139,8 +136,7 @@ class MaskFile:
         return np.isin(pixels, 65535 if of_16_bits else self.value, invert=self.invert)
 
 
-@dataclass(frozen=True)
-class LabelFile:
+class LabelFile(Struct, frozen=True):
     """One class of a label image: true where the label, or the index of a palette, is `value` or one of them."""
 
     path: PathLike
@@ -151,8 +147,7 @@ class LabelFile:
         return np.isin(read_labels(self.path), self.value)
 
 
-@dataclass(frozen=True)
-class FlagFile:
+class FlagFile(Struct, frozen=True):
     """A mask that is true where an image is not 0, in its first two channels where it is coloured.
 
     `halved`: the image is twice as large, and a pixel is true where the mean of its four is at least 0.5. `times`: it
@@ -176,8 +171,7 @@ class FlagFile:
         return ~found if self.invert else found
 
 
-@dataclass(frozen=True)
-class ColourFile:
+class ColourFile(Struct, frozen=True):
     """A mask in a coloured image: true where a pixel has one of the `colours`, as "#ff0000"; else with `invert`."""
 
     path: PathLike
@@ -195,8 +189,7 @@ class ColourFile:
         return ~found if self.invert else found
 
 
-@dataclass(frozen=True)
-class LabelImage:
+class LabelImage(Struct, frozen=True):
     """A label image, an array or a file, with the values of its classes by name.
 
     >>> labels = LabelImage(np.array([[7, 7, 2]]), {"glass": 7, "ground": (1, 2)})
@@ -328,7 +321,7 @@ def _hashed_parts(source: Any) -> Iterator[bytes | memoryview]:
             yield from stream(mask)
     elif type(source) in _KIND_OF_MASK:
         yield from stream(source.path)
-        stated = " ".join(repr(getattr(source, field.name)) for field in fields(source)[1:])
+        stated = " ".join(repr(getattr(source, name)) for name in source.__struct_fields__[1:])
         yield f"\n{_KIND_OF_MASK[type(source)]} {stated}".encode()
     elif isinstance(source, ImageFile | str | os.PathLike):
         yield from stream(source.path if isinstance(source, ImageFile) else source)

@@ -14,10 +14,10 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.errors import FileError, one_line
@@ -140,8 +140,7 @@ def encode_pgm(samples: NDArray[np.uint8]) -> bytes:
     return f"P5\n{width} {height}\n255\n".encode("ascii") + samples.tobytes()
 
 
-@dataclass(frozen=True)
-class PngHeader:
+class PngHeader(Struct, frozen=True):
     """The contents of the header chunk (IHDR), checked to be possible."""
 
     width: int

@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.disparity import DisparityMap
@@ -48,8 +49,7 @@ class Suspicion(NamedTuple):
     sentence: str
 
 
-@dataclass(frozen=True)
-class FileReport:
+class FileReport(Struct, frozen=True):
     """Size, range of values and problems of a disparity file.
 
     `minimum`, `maximum` and `percentiles` (percent → value) are in pixels and cover valid pixels only; without any

@@ -23,9 +23,10 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, cast
+
+from msgspec import Struct
 
 from stereogauge.errors import FileError, MissingDependency, StereogaugeError, Unreachable, cause, one_line
 from stereogauge.paths import cache_folder
@@ -258,8 +259,7 @@ class FileStatus(NamedTuple):
     st_size: int
 
 
-@dataclass(frozen=True)
-class FileListing:
+class FileListing(Struct, frozen=True, dict=True):
     """All files below `url` by their names relative to it."""
 
     url: str
@@ -286,8 +286,7 @@ class FileListing:
 
 
 @functools.total_ordering
-@dataclass(frozen=True)
-class RemotePath(os.PathLike[str]):
+class RemotePath(Struct, frozen=True, eq=False):
     """A place in an object store; `entry` is that of a file, `listing` what its root holds (not sent to workers).
 
     >>> path = RemotePath("s3://bucket/scenes") / "teddy" / "disp0.pfm"
@@ -297,7 +296,13 @@ class RemotePath(os.PathLike[str]):
 
     url: str
     entry: Entry | None = None
-    listing: FileListing | None = field(default=None, compare=False, repr=False)
+    listing: FileListing | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RemotePath) and (self.url, self.entry) == (other.url, other.entry)
+
+    def __hash__(self) -> int:
+        return hash((self.url, self.entry))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return RemotePath, (self.url, self.entry)

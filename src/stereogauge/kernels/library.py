@@ -24,12 +24,12 @@ import functools
 import importlib.util
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import DTypeLike, NDArray
 
 from stereogauge.errors import MissingLibrary
@@ -54,8 +54,7 @@ _C_TYPES: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True, init=False)
-class Array:
+class Array(Struct, frozen=True):
     """An array argument: its type or types, and its shape.
 
     With several types, there is one C++ function for each, whose name ends in the type ("_u8", "_f32"). A type may be
@@ -70,29 +69,21 @@ class Array:
     optional: bool
     align: int
 
-    def __init__(
-        self,
-        types: DTypeLike | tuple[DTypeLike, ...] | str,
-        *shape: int | str,
-        written: bool,
-        optional: bool = False,
-        align: int = 1,
-    ) -> None:
-        named = types if isinstance(types, str) else ""
-        listed = () if named else types if isinstance(types, tuple) else (types,)
-        for name, value in (
-            ("types", tuple(np.dtype(one) for one in listed)),
-            ("same_as", named),
-            ("shape", shape),
-            ("written", written),
-            ("optional", optional),
-            ("align", align),
-        ):
-            object.__setattr__(self, name, value)
+
+def _array(
+    types: DTypeLike | tuple[DTypeLike, ...] | str,
+    *shape: int | str,
+    written: bool,
+    optional: bool = False,
+    align: int = 1,
+) -> Array:
+    named = types if isinstance(types, str) else ""
+    listed = () if named else types if isinstance(types, tuple) else (types,)
+    return Array(tuple(np.dtype(one) for one in listed), named, shape, written, optional, align)
 
 
-Reads = functools.partial(Array, written=False)
-Writes = functools.partial(Array, written=True)
+Reads = functools.partial(_array, written=False)
+Writes = functools.partial(_array, written=True)
 
 
 def native(

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from stereogauge.model import Mask
 from stereogauge.registry import Parameter, Registry
@@ -18,8 +19,7 @@ LIGHT_FIELDS = "Honauer, Johannsen, Kondermann & Goldluecke, ACCV 2016"
 """The sources that regions and metrics share."""
 
 
-@dataclass(frozen=True)
-class Region:
+class Region(Struct, frozen=True):
     """A declared region; `region` explains its fields. `compute` is the function."""
 
     id: str

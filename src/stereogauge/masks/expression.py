@@ -11,8 +11,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from stereogauge.errors import UnknownNameError, unknown_name
 from stereogauge.masks.declaration import Region, declared_regions
@@ -36,8 +37,7 @@ def _declared(name: str) -> Region | None:
     return None if name == WHOLE_SCENE else declared_regions().get(name)
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """One named set of pixels. A name that is no declared region is that of a mask of the scene."""
 
     name: str
@@ -72,8 +72,7 @@ class Part:
         return self.name.removeprefix(MASK) if _declared(self.name) is None else None
 
 
-@dataclass(frozen=True)
-class Combination:
+class Combination(Struct, frozen=True):
     """Two sets of pixels under an operator."""
 
     first: Expression

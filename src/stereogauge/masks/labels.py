@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.kernels.threads import at_once
@@ -19,8 +19,7 @@ ROWS_AT_ONCE = 64
 LOWEST_BIT = np.array([0] + [(bits & -bits).bit_length() - 1 for bits in range(1, 256)])
 
 
-@dataclass(frozen=True)
-class SlotGroups:
+class SlotGroups(Struct, frozen=True):
     """The pixels of each row by slot: in `groups`, a group's number in its row · 256 + a bit per pixel of the slot.
 
     A group of eight neighbours occurs once for each slot that its pixels have. *Segments* are groups of one row and
@@ -83,8 +82,7 @@ MOST_REGIONS = 16
 ROWS_AT_ONCE = 64
 
 
-@dataclass(frozen=True)
-class RegionLabels:
+class RegionLabels(Struct, frozen=True, dict=True):
     """`slots[y, x]` numbers the combination of regions that a pixel belongs to, among those that occur.
 
     Bit k of `values[slot]` is set where pixels of that slot belong to region `names[k]`.

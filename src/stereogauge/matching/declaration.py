@@ -9,8 +9,9 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 from stereogauge.errors import MatcherError, unknown_name
 from stereogauge.registry import Registry
@@ -24,8 +25,7 @@ _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
 
 
-@dataclass(frozen=True)
-class MatcherParameter:
+class MatcherParameter(Struct, frozen=True):
     """One parameter of a matcher.
 
     Values lie between `low` and `high`, in steps of `step` (for searching; other values are accepted), or among
@@ -94,8 +94,7 @@ def _boolean(value: Any) -> bool:
     return text in _TRUE
 
 
-@dataclass(frozen=True)
-class Matcher:
+class Matcher(Struct, frozen=True):
     """A declared matcher.
 
     `function(left, right, ndisp, **parameters)` takes grey images (H, W) of equal size, or with `colour` the images as

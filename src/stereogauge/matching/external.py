@@ -8,7 +8,6 @@ function gets the images as they are, the number of disparities and the paramete
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import math
 import os
@@ -21,14 +20,15 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from string import Formatter
 from types import ModuleType
 from typing import IO, Any
 
 import cv2
+import msgspec
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError, StereogaugeError
@@ -57,8 +57,7 @@ class ProgramError(MatcherError):
         self.stderr = stderr
 
 
-@dataclass(frozen=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """What a program took: processor seconds with all that it started (NaN where they are not reported), and its own
     largest memory in bytes.
     """
@@ -377,7 +376,7 @@ class PythonWorker:
             worker_program.send(stream, {"ndisp": ndisp, "parameters": values}, {"left": left, "right": right})
             answer, maps = worker_program.receive(self._stdout)
         self._check(answer)
-        return dataclasses.replace(
+        return msgspec.structs.replace(
             output_of_maps(maps),
             seconds=answer["seconds"],
             cpu_seconds=answer["cpu_seconds"],

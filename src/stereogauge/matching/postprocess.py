@@ -7,11 +7,11 @@ H. Hirschmüller, "Stereo processing by semiglobal matching and mutual informati
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import cv2
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError
@@ -84,8 +84,7 @@ def interpolate(disparity: DisparityMap, occluded: Mask) -> DisparityMap:
     return fill_gaps(disparity, occluded)
 
 
-@dataclass(frozen=True)
-class PostProcessing:
+class PostProcessing(Struct, frozen=True):
     """The requested steps, in the order in which they run."""
 
     lr_check: float = 0.0

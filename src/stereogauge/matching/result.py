@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.display import Displayed
@@ -56,8 +56,7 @@ def eight_bit(image: NDArray[Any], lowest: float | None = None, highest: float |
     return np.clip(np.rint((image.astype(np.float64) - low) * (255.0 / (high - low))), 0, 255).astype(np.uint8)
 
 
-@dataclass(frozen=True, kw_only=True)
-class MatcherEvidence:
+class MatcherEvidence(Struct, frozen=True, kw_only=True):
     """What a matcher may tell beside its maps.
 
     `costs` is the aggregated volume (H, W, ndisp), low = good; `winners` the whole disparities that won in it;
@@ -83,8 +82,7 @@ class MatcherEvidence:
     weights: int | None = None
 
 
-@dataclass(frozen=True)
-class MatcherOutput(MatcherEvidence):
+class MatcherOutput(MatcherEvidence, frozen=True):
     """What a matcher returns; only the disparity is required.
 
     `seconds` and `cpu_seconds` are set by a matcher that runs in another process and measures its own time.
@@ -106,8 +104,7 @@ def output_of_maps(maps: Mapping[str, NDArray[Any]]) -> MatcherOutput:
     )
 
 
-@dataclass(frozen=True)
-class MatchResult(MatcherEvidence, Displayed):
+class MatchResult(MatcherEvidence, Displayed, frozen=True):
     """One run of a matcher on one pair.
 
     `disparity` and `right_disparity` are float32 with NaN = unknown, after the requested post-processing;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import platform
@@ -13,7 +12,9 @@ from string import Formatter
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.errors import FileError, MatcherError, SizeError, unknown_name
@@ -141,8 +142,7 @@ def match(
     return prepare(left, right, matcher, ndisp, **parameters).run()
 
 
-@dataclasses.dataclass(frozen=True)
-class PreparedMatch:
+class PreparedMatch(Struct, frozen=True):
     """A match that is ready to run: images read, parameters checked, code loaded."""
 
     matcher: Matcher
@@ -186,7 +186,7 @@ class PreparedMatch:
             right_raw=None if other is None else as_disparity(other, f"right disparity map of {declared.id}"),
             classes=classes,
             processor=processor_name(),
-            **{field.name: getattr(output, field.name) for field in dataclasses.fields(MatcherEvidence)},
+            **{name: getattr(output, name) for name in MatcherEvidence.__struct_fields__},
         )
 
 
@@ -275,7 +275,7 @@ def _as_output(returned: Any, name: str, shape: tuple[int, ...]) -> MatcherOutpu
     plain: dict[str, Any] = {
         part: _plain_map(values, name, shape) for part, values in maps.items() if values is not None
     }
-    return dataclasses.replace(output, **plain)
+    return msgspec.structs.replace(output, **plain)
 
 
 def _plain_map(values: NDArray[Any], name: str, shape: tuple[int, ...]) -> NDArray[Any]:

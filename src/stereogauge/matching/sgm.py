@@ -16,11 +16,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import cv2
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError
@@ -127,8 +127,7 @@ def new_sums(rows: int, width: int, ndisp: int) -> Sums:
     return aligned(rows * width * padded, np.uint16).reshape(rows, width, padded)
 
 
-@dataclass(frozen=True)
-class AggregationPlan:
+class AggregationPlan(Struct, frozen=True):
     """How a pair is aggregated, and the bytes that takes: `block` rows at a time, or the whole height."""
 
     height: int
@@ -257,8 +256,7 @@ LARGEST_PENALTY = 8000
 REFINEMENTS = {"none": kernel.WHOLE, "parabola": kernel.PARABOLA, "v-fit": kernel.V_FIT}
 
 
-@dataclass(frozen=True)
-class SgmSettings:
+class SgmSettings(Struct, frozen=True):
     """The parameters with their defaults, as one value."""
 
     window: str = "7x7"
@@ -283,16 +281,17 @@ class SgmSettings:
         return self.threads or os.cpu_count() or 1
 
 
+USUAL = SgmSettings()
 PARAMETERS = (
-    MatcherParameter("window", "choice", SgmSettings.window, "census window, width x height", choices=tuple(WINDOWS)),
-    MatcherParameter("paths", "choice", SgmSettings.paths, "number of aggregation paths", choices=tuple(SWEEPS)),
+    MatcherParameter("window", "choice", USUAL.window, "census window, width x height", choices=tuple(WINDOWS)),
+    MatcherParameter("paths", "choice", USUAL.paths, "number of aggregation paths", choices=tuple(SWEEPS)),
     MatcherParameter(
-        "p1", "int", SgmSettings.p1, "penalty P1 for a disparity step of 1", low=0, high=LARGEST_PENALTY, step=1
+        "p1", "int", USUAL.p1, "penalty P1 for a disparity step of 1", low=0, high=LARGEST_PENALTY, step=1
     ),
     MatcherParameter(
         "p2",
         "int",
-        SgmSettings.p2,
+        USUAL.p2,
         "penalty P2 for larger steps",
         low=1,
         high=LARGEST_PENALTY,
@@ -300,35 +299,31 @@ PARAMETERS = (
         above="p1",
         logarithmic=True,
     ),
-    MatcherParameter(
-        "adapt", "bool", SgmSettings.adapt, "divide P2 by the grey-value step along the path, not below P1 + 1"
-    ),
-    MatcherParameter(
-        "subpixel", "choice", SgmSettings.subpixel, "refinement of the winner", choices=tuple(REFINEMENTS)
-    ),
+    MatcherParameter("adapt", "bool", USUAL.adapt, "divide P2 by the grey-value step along the path, not below P1 + 1"),
+    MatcherParameter("subpixel", "choice", USUAL.subpixel, "refinement of the winner", choices=tuple(REFINEMENTS)),
     untuned(
         "right_view",
         "choice",
-        SgmSettings.right_view,
+        USUAL.right_view,
         "right map by a right-referenced run, by a diagonal search in the left costs, or not at all",
         choices=("second-run", "diagonal", "none"),
     ),
     untuned(
         "keep",
         "choice",
-        SgmSettings.keep,
+        USUAL.keep,
         "what to keep of the costs: all, what confidence measures need of them, nothing; auto: all if they fit",
         choices=("auto", "costs", "summary", "nothing"),
     ),
     untuned(
         "memory_limit",
         "float",
-        SgmSettings.memory_limit,
+        USUAL.memory_limit,
         "GiB for volume and path states; streams above it",
         low=0.01,
         high=4096,
     ),
-    untuned("threads", "int", SgmSettings.threads, "threads, 0 = as many as there are processors", low=0, high=1024),
+    untuned("threads", "int", USUAL.threads, "threads, 0 = as many as there are processors", low=0, high=1024),
 )
 
 
@@ -391,8 +386,7 @@ def semi_global_matching(
     )
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """The winners of the left view, and those of the right view and the cost summary where they were requested."""
 
     left: View

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.masks.geometry.sets import Positions
@@ -21,8 +21,7 @@ SMALLEST_BLOCK = 8
 MOST_BLOCKS = 12
 
 
-@dataclass(frozen=True)
-class PixelCosts:
+class PixelCosts(Struct, frozen=True):
     """The values of all pixels, as the function of a pixel metric returns them.
 
     values: a map (height, width), or one value for each of `positions`. NaN where the estimate that the value needs is
@@ -106,8 +105,7 @@ def plain_sum(total: float, count: int) -> float:
     return total
 
 
-@dataclass(frozen=True)
-class Quantile:
+class Quantile(Struct, frozen=True):
     """A quantile of the pixels' values, exact, interpolated linearly; it does not pool over scenes."""
 
     share: Callable[..., float]

@@ -12,10 +12,11 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, Self, get_args
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import force_setattr, replace
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError, UnknownNameError, unknown_name
@@ -87,8 +88,7 @@ class TruthRange(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Statistic:
+class Statistic(Struct, frozen=True):
     """The score of one region before it is finished.
 
     `sum` and `count`: a metric that pools makes its value of them, and over several scenes of their totals. A metric
@@ -128,8 +128,7 @@ def _nothing(*_: float) -> PassRequest:
     return PassRequest()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Metric:
+class Metric(Struct, frozen=True, kw_only=True, eq=False):
     """The facts of a metric; an instance decorates the metric's function.
 
     missing: what a missing estimate does to the score (see `MISSING`). direction: which scores are better. range: the
@@ -179,7 +178,7 @@ class Metric:
     counts: Counts = "pixels"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "needs", frozenset(self.needs))
+        force_setattr(self, "needs", frozenset(self.needs))
         for name, allowed in (("missing", MISSING), ("direction", get_args(Direction))):
             if getattr(self, name) not in allowed:
                 raise unknown_name(f"{name} of the metric {self.id}", str(getattr(self, name)), allowed)
@@ -303,8 +302,7 @@ class Metric:
         return BoundMetric(self, bound_arguments("Metric", self.id, self.parameters, arguments))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PixelMetric(Metric):
+class PixelMetric(Metric, frozen=True, kw_only=True, eq=False):
     r"""A metric of single pixels: `function(measurement, *arguments)` returns the value of each of them.
 
     The function returns a map of numbers, a map of truth values (true = wrong), or `PixelCosts`. NaN means that the
@@ -339,7 +337,7 @@ class PixelMetric(Metric):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "keeps_charged", isinstance(self.reduce, Quantile))
+        force_setattr(self, "keeps_charged", isinstance(self.reduce, Quantile))
 
     def __call__(self, function: Callable[..., Any]) -> Self:
         """The declaration with its function."""
@@ -456,8 +454,7 @@ class PixelMetric(Metric):
         return self.range[1] / 100 if self.reduce is percent else self.range[1]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class MapMetric(Metric):
+class MapMetric(Metric, frozen=True, kw_only=True, eq=False):
     """A metric of a whole map: `function(measurement, region, *arguments)` returns its `Statistic`.
 
     pooled: makes the value from a sum and a count; without it the metric does not pool over scenes. costs:
@@ -497,8 +494,7 @@ percentage = functools.partial(PixelMetric, unit="%", range=(0.0, 100.0), reduce
 """Declares a pixel metric that is a percentage of pixels."""
 
 
-@dataclass(frozen=True)
-class BoundMetric:
+class BoundMetric(Struct, frozen=True):
     """A metric with its parameters; its printed form is the id that tables and stores use."""
 
     metric: Metric

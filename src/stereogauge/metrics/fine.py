@@ -16,9 +16,9 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.kernels.edges import squared_distances
@@ -47,8 +47,7 @@ NO_ESTIMATE = "no estimate on fine structures"
 NOTHING_FOUND = "no pixel of any structure is found: the image diagonal is taken for the distance"
 
 
-@dataclass(frozen=True)
-class FoundStructures:
+class FoundStructures(Struct, frozen=True):
     """What an estimate finds of the fine structures.
 
     One value per pixel of M_s: `verdict` is FOUND, NOT_FOUND or MISSING, `penalty` log(1 + distance to M_a), 0 where

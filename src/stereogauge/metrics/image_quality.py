@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.errors import NotApplicable
@@ -62,8 +62,7 @@ def psnr(m: Measurement, region: str) -> Statistic:
     return Statistic(value, pixels.valid, pixels.missing, charged=charged)
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(Struct, frozen=True):
     """The window of SSIM: side × side px, of equal weight or, with `sigma`, of Gaussian weights that add up to 1.
 
     Moments are unbiased under equal weights, as in scikit-image, and weighted means under Gaussian ones, as Wang et al.

@@ -6,10 +6,10 @@ Colours can be distinguished without telling red from green: they differ in ligh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from stereogauge.display import Displayed
@@ -30,8 +30,7 @@ WIDTH = 741  # px: the image width at which errors are clipped at 5 px
 MOST_SHOWN = 0.98  # share of the pixels whose costs are distinguished, where no other limit is known
 
 
-@dataclass(frozen=True)
-class Picture(Displayed):
+class Picture(Displayed, Struct, frozen=True):
     """Values per pixel.
 
     kind "sequential": heat from `limits[0]` to `limits[1]`, clipped there; "diverging": the same around 0; "cyclic":

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.metrics.costs import mean
@@ -29,8 +29,7 @@ MOST_QUERIES = 200_000
 Distances = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Clouds:
+class Clouds(Struct, frozen=True):
     """Distances at the queried pixels: from the estimated point to G, from the true point to P.
 
     `found` says which of them have an estimate; `count` and `missing` are numbers of all pixels.

@@ -6,10 +6,10 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Set
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.kernels import pixelwise as kernels
@@ -19,8 +19,7 @@ from stereogauge.metrics.tally import DepthScale, ErrorsInBins, Tally, collect_b
 from stereogauge.model import DisparityMap
 
 
-@dataclass(frozen=True)
-class PassRequest:
+class PassRequest(Struct, frozen=True):
     """What a metric reads of the pass over the pixels that all metrics share.
 
     `thresholds`, in px: to read the number of larger errors with `PixelStatistics.above`. `quantiles`, from 0 to 1: to
@@ -53,8 +52,7 @@ def percentiles(*values: float) -> PassRequest:
     return PassRequest(quantiles=tuple(value / 100 for value in values))
 
 
-@dataclass(frozen=True)
-class RegionStatistics:
+class RegionStatistics(Struct, frozen=True):
     """Sums over one region R; V ⊆ R are the pixels with an estimate.
 
     `zero_truth`: pixels of R with D = 0; `zero_truth_missing`: how many of them have no estimate.
@@ -76,8 +74,7 @@ class RegionStatistics:
         return self.size - self.missing
 
 
-@dataclass(frozen=True)
-class DepthStatistics:
+class DepthStatistics(Struct, frozen=True):
     """The depth errors over one region R; V ⊆ R are the pixels with an estimate.
 
     `total`: their sum over the pixels of R whose true point is in front of the cameras, with the charges of those whose

@@ -7,9 +7,8 @@ exactly 0. Pixels whose window holds a missing estimate are left out and counted
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.kernels.set_scores import direction_counts
@@ -133,8 +132,7 @@ def normal_error(m: Measurement) -> PixelCosts:
     return PixelCosts(_angles(m), defined=whole_windows(m.gt), empty=NO_WINDOW)
 
 
-@dataclass(frozen=True)
-class DirectionHistogram:
+class DirectionHistogram(Struct, frozen=True):
     """Counts of gradient directions in equal bins around the circle, of an estimate and of the ground truth.
 
     The first bin is centred on −180°, so that the directions of the axes, which quantised maps are full of, lie in the

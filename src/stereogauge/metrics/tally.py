@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Sequence, Set
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.kernels import pixelwise as kernels
@@ -21,8 +22,7 @@ from stereogauge.model import DisparityMap
 Number = TypeVar("Number", bound=np.generic)
 
 
-@dataclass(frozen=True)
-class DepthScale:
+class DepthScale(Struct, frozen=True):
     """What depth errors are measured by: `doffs` and μ of the calibration, and the range of the scene in front of the
     cameras, as disparities with `doffs`. `charge`: whether a missing depth costs the worst depth error in that range.
     """

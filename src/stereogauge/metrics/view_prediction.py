@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.errors import NotApplicable, SizeError
@@ -31,8 +31,7 @@ PEAK = 255.0
 PREDICTION = "Szeliski, ICCV 1999; Cabezas, Padilla & Trujillo, CIARP 2011"
 
 
-@dataclass(frozen=True)
-class PredictedView:
+class PredictedView(Struct, frozen=True):
     """A rendered view (H, W, channels; NaN in holes), the real one, the holes, the pixels that belong to the region,
     and the holes that a missing estimate leaves.
     """

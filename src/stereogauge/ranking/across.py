@@ -7,10 +7,10 @@ single-winner election method, Social Choice and Welfare 36, 2011.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, eq=False)
-class AcrossDatasets:
+class AcrossDatasets(Struct, frozen=True, eq=False):
     """Algorithms in the order of Schulze's method, then of their average rank.
 
     `ranks` (algorithms, datasets) holds the rank on each dataset, NaN where an algorithm is not ranked there.

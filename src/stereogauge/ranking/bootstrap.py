@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
@@ -78,8 +78,7 @@ def rank_interval(ranks: NDArray[np.int64], level: float = LEVEL) -> NDArray[np.
     return np.asarray(np.quantile(ranks, tails, axis=0, method="inverted_cdf"), np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class Bootstrap:
+class Bootstrap(Struct, frozen=True, eq=False):
     """Intervals of ranks and of the figures behind them, in the order of the ranking on all scenes.
 
     `value` is the figure that decides the order (for a model of classes, the class) on all scenes, `value_low` and

@@ -6,10 +6,10 @@ Gaps are treated by the rule that the user chose; a column without any value is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.errors import NothingLeftError, StereogaugeError
@@ -25,8 +25,7 @@ Mask = NDArray[np.bool_]
 RANKED_LAST = "too incomplete, ranked last there"
 
 
-@dataclass(frozen=True, eq=False)
-class Costs:
+class Costs(Struct, frozen=True, eq=False, dict=True):
     """Costs of algorithms in flat columns, one for each (scene, region, measure).
 
     `matrix` has shape (algorithms, flat columns); +inf marks a gap under the rule `worst`. `scene_of` and `column_of`

@@ -9,10 +9,11 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.allowance import checkpoint
@@ -32,8 +33,7 @@ ENTRY_POINTS = "stereogauge.models"
 MODULES = ("middlebury", "extended", "pareto", "weighted")
 
 
-@dataclass(frozen=True, eq=False)
-class Order:
+class Order(Struct, frozen=True, eq=False):
     """Ranks of algorithms, and what was found with them; everything is in the order of the same algorithms.
 
     `rank` counts from 1, smaller is better, equal for algorithms that the model does not separate; `value` is the
@@ -78,8 +78,7 @@ class Order:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome(Order):
+class Outcome(Order, frozen=True, eq=False):
     """What a model says about the algorithms of its costs, in their order.
 
     `dropped` lists what the model had to leave out. Algorithms of equal rank are in the order of `tie_break`
@@ -90,8 +89,7 @@ class Outcome(Order):
     tie_break: tuple[Values, ...] = ()
 
 
-@dataclass(frozen=True)
-class Model:
+class Model(Struct, frozen=True):
     """A declared evaluation model.
 
     `compute(costs, **options)` returns an `Outcome`. `resample(costs, multiplicity, **options)`, where a model has
@@ -149,8 +147,7 @@ def model_declaration(name: str) -> Model:
     return known[one_of("model", name, known)]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Ranking(Order, Displayed):
+class Ranking(Order, Displayed, frozen=True, eq=False, kw_only=True):
     """Algorithms from best to worst under one model (ties by name order of the selection).
 
     `changed_if` is the other rule for missing pixels, where the order would change under it. `shared_regions` are those

@@ -27,10 +27,11 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
+
+from msgspec import Struct, field
 
 from stereogauge.errors import FileError, StereogaugeError, one_of
 from stereogauge.loading import convert, number, parse_toml, read_toml
@@ -54,8 +55,7 @@ PART_NAMES: Mapping[str, tuple[str, ...]] = {
 """What a user may call the parts; `disc` means both sides of the edges, half of its proportion each."""
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """Named weights ≥ 0 that sum to 1, by metric (`d-fat`) or by column (`bad@1:nonocc`).
 
     `purpose_words` completes the sentence "For …, take …" where the name in small letters does not. `stand_ins` names,

@@ -7,11 +7,12 @@ and figure 12; double counting follows Cabezas et al., 2013, table 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from scipy.stats import linregress
 
@@ -28,8 +29,7 @@ from stereogauge.scores.selection import Dropped, Selection
 FEWEST_POINTS = 3
 
 
-@dataclass(frozen=True, eq=False)
-class Determination:
+class Determination(Struct, frozen=True, eq=False):
     """r² of every pair of columns over all (scene, algorithm) points where both have a score; NaN below three points.
 
     `points` counts them. 1: one column is a straight function of the other; 0: it says nothing about it.
@@ -255,8 +255,7 @@ PARTITION = ("boundary", "interior", "occluded")
 Counts = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class DoubleCounting:
+class DoubleCounting(Struct, frozen=True, eq=False):
     """Erroneous pixels of each algorithm by region, shape (algorithms, regions), summed over the scenes.
 
     `distinct` counts each erroneous pixel once; `counted` is the sum over the regions; `repeated` the pixels that

@@ -11,10 +11,10 @@ import functools
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from stereogauge.errors import StereogaugeError, one_of
 from stereogauge.ranking.bootstrap import resample_scenes
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, eq=False)
-class Friedman:
+class Friedman(Struct, frozen=True, eq=False, dict=True):
     """Whether the algorithms differ at all, and by how much the average ranks of two must differ.
 
     `blocks` is the number of scenes. `average_rank` (ties averaged, gaps under the rule `worst` too) is in

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct
 from numpy.typing import NDArray
 from scipy.stats import kendalltau, spearmanr
 
@@ -25,8 +25,7 @@ from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.selection import Selection, missing_rule
 
 
-@dataclass(frozen=True, eq=False)
-class OrderAgreement:
+class OrderAgreement(Struct, frozen=True, eq=False):
     """Agreement of orders over the algorithms that all of them rank: 1 the same, 0 unrelated, −1 reversed.
 
     NaN where an order ties all algorithms. `ranks` has shape (algorithms, orders).
@@ -79,8 +78,7 @@ def by_model(cube: ScoreCube, names: Sequence[str] | None = None, *, missing: st
     return {name: rank(cube, name, missing=missing) for name in chosen}
 
 
-@dataclass(frozen=True, eq=False)
-class WeightStability:
+class WeightStability(Struct, frozen=True, eq=False):
     """What becomes of the order when weights move.
 
     Algorithms are in the order of the stated weights. `first` is the share of draws that each one wins, `rank_low`
@@ -135,8 +133,7 @@ def weight_stability(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class ThresholdStability:
+class ThresholdStability(Struct, frozen=True, eq=False):
     """Orders along the thresholds of one family, for example bad@0.5, bad@1, bad@2, bad@4.
 
     `rankings` has one order per threshold; `changed` is the share of neighbouring thresholds between which the winners

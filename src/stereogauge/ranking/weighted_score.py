@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
@@ -127,8 +128,7 @@ class Disproportion(NamedTuple):
     share: float
 
 
-@dataclass(frozen=True, eq=False)
-class WeightedScore:
+class WeightedScore(Struct, frozen=True, eq=False, dict=True):
     """The weighted scores of the algorithms of `costs`, in their order.
 
     `stated` holds the weight of every weighted term, measured or not; `terms` those with scores, their weights raised

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.figures import analysis as analysis_figures
@@ -33,8 +35,7 @@ from stereogauge.tables.table import Cell, Table, number, table, words
 MOST_PANELS = 3
 
 
-@dataclass(frozen=True)
-class AnalysisOptions:
+class AnalysisOptions(Struct, frozen=True):
     """Choices of an analysis: the metric of tests and counts, the rule for gaps, level, marked algorithms, profile.
 
     `styles` are those of more algorithms, of which the scores hold only some; None makes them for the scores' own.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from stereogauge.errors import StereogaugeError, UnknownNameError
 from stereogauge.evaluation.error_density import ErrorDensity

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from stereogauge.decision.answer import Answer
 from stereogauge.figures.chart import Chart
@@ -21,8 +22,7 @@ class FigureEntry(NamedTuple):
     reading: str = ""
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(Struct, frozen=True):
     """A part of the report; `notes` say what could not be shown and why, `unknown` what the scores do not show.
 
     `detail` is smaller print below the prose.
@@ -37,8 +37,7 @@ class Section:
     detail: str = ""
 
 
-@dataclass(frozen=True)
-class Provenance:
+class Provenance(Struct, frozen=True):
     """Where the scores come from: protocol, algorithms with description and link, and cells that failed."""
 
     protocol_name: str = ""
@@ -48,8 +47,7 @@ class Provenance:
     failures: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class ReportOptions:
+class ReportOptions(Struct, frozen=True):
     """Choices of a report; None lets the scores decide.
 
     `only_sure`: values are needed only where they are sure; scores are shown with their coverage, and ordered at equal
@@ -69,8 +67,7 @@ class ReportOptions:
     only_sure: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class Content:
+class Content(Struct, frozen=True, eq=False):
     """The whole report."""
 
     title: str

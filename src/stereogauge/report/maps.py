@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.stored_maps import Origins

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from stereogauge.errors import unknown_name
 from stereogauge.figures.chart import Chart
@@ -33,8 +35,7 @@ class Status(enum.StrEnum):
     UNCHECKABLE = "cannot be checked"
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True):
     """One published number or claim beside ours.
 
     `difference` is ours − theirs where both are numbers. A row is *reproduced* only if ours, rounded as printed, is
@@ -58,13 +59,12 @@ class Row:
 
     def to_dict(self) -> dict[str, Any]:
         """The row as plain values."""
-        known = {**vars(self), "status": self.status.value}
+        known = {**asdict(self), "status": self.status.value}
         reason = known.pop("reason")
         return {**known, "difference": self.difference, "reason": reason}
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Struct, frozen=True):
     """Further numbers of an item, for which the paper prints nothing comparable."""
 
     title: str
@@ -76,8 +76,7 @@ class Table:
         return {"title": self.title, "headings": list(self.headings), "cells": [list(row) for row in self.cells]}
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(Struct, frozen=True):
     """A table, figure or claim of a paper; `compute` records its findings."""
 
     id: str
@@ -85,8 +84,7 @@ class Item:
     compute: Compute
 
 
-@dataclass(frozen=True)
-class Paper:
+class Paper(Struct, frozen=True):
     """A paper with everything in it that holds a result; `data` says on what its experiments are repeated here."""
 
     id: str
@@ -112,8 +110,7 @@ class Paper:
         return tuple(known[name] for name in wanted or known)
 
 
-@dataclass
-class Recorder:
+class Recorder(Struct):
     """The findings of one item of one paper: rows, further tables, and figures by file name."""
 
     paper: str

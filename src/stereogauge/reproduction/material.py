@@ -8,11 +8,11 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.confidence_measures.evaluation import SceneCurves, combination_bound, evaluate_maps
@@ -211,8 +211,7 @@ HCI_METRICS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Material:
+class Material(Struct, frozen=True, dict=True):
     """The folder that holds `middlebury-v2`, `middlebury-2014` and `kitti2012`."""
 
     root: Path

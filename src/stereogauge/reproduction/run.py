@@ -6,9 +6,10 @@ import csv
 import io
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from stereogauge.errors import unknown_name
 from stereogauge.reproduction import hci, hci_supplement, kitti_confidence, methodology, sigma_z
@@ -21,8 +22,7 @@ PAPERS: dict[str, Paper] = {
 }
 
 
-@dataclass(frozen=True)
-class ReproducedItem:
+class ReproducedItem(Struct, frozen=True):
     """One item of a paper with its findings."""
 
     paper: Paper
@@ -30,8 +30,7 @@ class ReproducedItem:
     findings: Recorder
 
 
-@dataclass(frozen=True)
-class Reproduction:
+class Reproduction(Struct, frozen=True):
     """All reproduced items."""
 
     items: tuple[ReproducedItem, ...]

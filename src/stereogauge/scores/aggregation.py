@@ -19,9 +19,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.errors import ProtocolError
@@ -132,8 +133,7 @@ def column_costs(columns: Sequence[Column], values: Values) -> Values:
     return costs
 
 
-@dataclass(frozen=True, eq=False)
-class UsableScores:
+class UsableScores(Struct, frozen=True, eq=False):
     """What may enter an order: `values` with NaN for gaps, and masks of the scores that were taken out.
 
     `sparse` marks scores whose coverage is below the limit, `small` those whose set has too few pixels. All have shape

@@ -9,10 +9,11 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.datasets.places import independent_units
@@ -30,8 +31,7 @@ Values = NDArray[np.float64]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreCube:
+class ScoreCube(Struct, frozen=True, eq=False, dict=True):
     """Scores of `algorithms` on `scenes` in `columns`, as arrays of shape (algorithms, scenes, columns).
 
     `values` holds the scores as declared (not negated), NaN where there is none. `sums`, `counts` and `missing` hold

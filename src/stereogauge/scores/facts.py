@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from stereogauge.datasets.places import truth_hash
@@ -15,8 +16,7 @@ from stereogauge.errors import StereogaugeError
 from stereogauge.model import Scene
 
 
-@dataclass(frozen=True)
-class SceneFacts:
+class SceneFacts(Struct, frozen=True):
     """What is known of one scene; NaN, None and "" where something is not.
 
     `size` is relative to full resolution, and `stated` says whether the dataset or the user gave it: otherwise it is
@@ -50,7 +50,7 @@ class SceneFacts:
     @classmethod
     def of_values(cls, described: Mapping[str, Any]) -> SceneFacts:
         """The facts that `to_values` wrote; older stores hold some of them."""
-        names = {field.name for field in fields(cls)}
+        names = cls.__struct_fields__
         return cls(**{name: value for name, value in described.items() if name in names and value is not None})
 
     def to_values(self) -> dict[str, Any]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import astuple, replace
 from numpy.typing import NDArray
 
 from stereogauge.errors import FileError
@@ -25,8 +26,7 @@ ARRAYS = ("values", "sums", "counts", "missing")
 """The parts of a cell, and of a cube, with one number per score."""
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(Struct, frozen=True, eq=False):
     """One number with its sufficient statistics; NaN with a note where nothing could be measured.
 
     `rule` is the occlusion rule that made the region, which the protocol's "auto" leaves open. It follows from scene
@@ -44,11 +44,16 @@ class Score:
     missing: int
     protocol: str
     note: str = ""
-    rule: str = field(default="", compare=False, repr=False)
+    rule: str = ""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Score) and astuple(self)[:-1] == astuple(other)[:-1]
+
+    def __hash__(self) -> int:
+        return hash(astuple(self)[:-1])
 
 
-@dataclass(frozen=True, eq=False)
-class CellScores:
+class CellScores(Struct, frozen=True, eq=False):
     """The scores of one cell.
 
     `protocol` is the scoring hash. `inputs` is a 64-bit fingerprint of everything that was read, 0 where it is
@@ -212,8 +217,7 @@ def joined(cells: Sequence[CellScores]) -> CellScores:
     )
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """A cell that could not be computed, and why. `detail` is what a program printed, or a traceback."""
 
     dataset: str

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, get_args
+
+from msgspec import Struct
 
 from stereogauge.errors import one_of
 from stereogauge.protocol import EITHER_UNIT
@@ -86,8 +87,7 @@ def _by_scenes(cells: Iterable[str], most: int) -> list[str]:
     ]
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """Algorithms, scenes and columns that entered a result, the rules for gaps, and what was left out.
 
     `least_coverage` and `least_support` are the limits of `usable_scores`; `asked_scenes` is the number

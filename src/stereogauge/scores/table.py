@@ -6,8 +6,9 @@ import functools
 import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict, replace
 
 from stereogauge import display
 from stereogauge.display import Displayed
@@ -290,7 +291,7 @@ class ScoreTable(Sequence[Score], Displayed):
             "rule",
         ]
         if self.objects:
-            order += [field.name for field in fields(SceneObject)]
+            order += SceneObject.__struct_fields__
         return pd.DataFrame([self._row(score) for score in self._scores], columns=order)
 
     def _row(self, score: Score) -> dict[str, Any]:

@@ -6,7 +6,6 @@ The long forms hold everything that a score is made of, so that importing an exp
 from __future__ import annotations
 
 import csv
-import dataclasses
 import itertools
 import json
 import operator
@@ -31,7 +30,7 @@ from stereogauge.tags import TagBook, Tags
 
 PathLike = str | os.PathLike[str]
 
-SCORE_FIELDS = tuple(field.name for field in dataclasses.fields(Score) if field.compare)
+SCORE_FIELDS = Score.__struct_fields__[:-1]
 FIELDS = (*SCORE_FIELDS, "metric_version", "region_version", "inputs")
 TAG_FIELDS = ("algorithm_tags", "scene_tags")
 """Further columns of a store that has tags: those of the row's algorithm and scene, as JSON."""

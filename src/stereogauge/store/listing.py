@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sql
+from msgspec import Struct, field
 from sqlalchemy.engine import Connection
 
 from stereogauge.datasets.places import place_of
@@ -23,8 +23,7 @@ from stereogauge.store.write import MapRecord
 from stereogauge.tags import TagBook, Tags
 
 
-@dataclass(frozen=True)
-class StoredDataset:
+class StoredDataset(Struct, frozen=True):
     """A dataset and where it lay when it was last evaluated; `tags` holds those of its scenes, by scene."""
 
     name: str
@@ -34,8 +33,7 @@ class StoredDataset:
     tags: Mapping[str, Tags] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class StoredAlgorithm:
+class StoredAlgorithm(Struct, frozen=True):
     """An algorithm. `seconds` is its mean run time over the maps whose run time is known, None where none is."""
 
     name: str
@@ -48,8 +46,7 @@ class StoredAlgorithm:
     tags: Tags = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class StoredProtocol:
+class StoredProtocol(Struct, frozen=True):
     """A protocol with its text; scores refer to `scoring_hash`."""
 
     name: str
@@ -58,8 +55,7 @@ class StoredProtocol:
     text: str
 
 
-@dataclass(frozen=True)
-class StoredRun:
+class StoredRun(Struct, frozen=True):
     """One evaluation; `finished` is None when it was interrupted. Times are seconds since 1970, UTC."""
 
     id: int

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias, TypedDict
 from zlib import crc32
 
 import numpy as np
 import sqlalchemy as sql
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from sqlalchemy.engine import Connection
 
@@ -121,8 +122,7 @@ class Requested(TypedDict, total=False):
     columns: Names
 
 
-@dataclass(frozen=True)
-class RowSelection:
+class RowSelection(Struct, frozen=True):
     """The requested rows, by id. None means all; `scenes` and `algorithms` are in the order of the answer.
 
     `foreign` are columns of other protocols with the same scoring.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 import os
 from collections.abc import Mapping
 from typing import Any
+
+from msgspec.structs import asdict, fields
 
 from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.errors import StereogaugeError
@@ -18,7 +19,7 @@ from stereogauge.tags import Tags
 
 KINDS: dict[str, type[Any]] = {"disparity": DisparityFile, "image": ImageFile, **MASK_KINDS}
 _KIND_OF = {file: kind for kind, file in KINDS.items()}
-_DEFAULTS = {kind: {field.name: field.default for field in dataclasses.fields(file)} for kind, file in KINDS.items()}
+_DEFAULTS = {kind: {field.name: field.default for field in fields(file)} for kind, file in KINDS.items()}
 _IN_ORDER = json.JSONEncoder(sort_keys=True)  # one for all: json.dumps makes a new one per call
 PARTS = ("gt", "gt_right", "left", "right")
 FINE = "gt_fine"
@@ -30,13 +31,14 @@ def source_values(source: Any) -> dict[str, Any] | str | None:
     if kind is None:
         return _absolute(source) if isinstance(source, str | os.PathLike) else None
     usual = _DEFAULTS[kind]
-    if {**vars(source), "path": usual["path"]} == usual:
+    stated = asdict(source)
+    if {**stated, "path": usual["path"]} == usual:
         return {"kind": kind, "path": _absolute(source.path)}
-    kept = {name: value for name, value in vars(source).items() if value is not usual[name] and value != usual[name]}
+    kept = {name: value for name, value in stated.items() if value is not usual[name] and value != usual[name]}
     if "masks" in kept:
         kept["masks"] = [_absolute(mask) for mask in kept["masks"]]
     if "calibration" in kept:
-        kept["calibration"] = dataclasses.asdict(kept["calibration"])
+        kept["calibration"] = asdict(kept["calibration"])
     return {**kept, "kind": kind, "path": _absolute(source.path)}
 
 
@@ -44,17 +46,15 @@ def source_of_values(values: dict[str, Any] | str | None) -> Any:
     """The source that `source_values` described."""
     if not isinstance(values, dict):
         return values
-    fields: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
-    }
-    kind = str(fields.pop("kind"))
+    given: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    kind = str(given.pop("kind"))
     if kind not in KINDS:
         raise StereogaugeError(
-            f"{fields.get('path')}: files of the kind {kind!r} are no longer read; convert them and evaluate again."
+            f"{given.get('path')}: files of the kind {kind!r} are no longer read; convert them and evaluate again."
         )
-    if "calibration" in fields:
-        fields["calibration"] = Calibration(**fields["calibration"])
-    return KINDS[kind](**fields)
+    if "calibration" in given:
+        given["calibration"] = Calibration(**given["calibration"])
+    return KINDS[kind](**given)
 
 
 def source_text(source: Any) -> str:
@@ -97,8 +97,7 @@ def confidence_of_text(text: str) -> ConfidenceSource | None:
 def paths_of(source: Any) -> tuple[str | os.PathLike[str], ...]:
     """The files that reading a source reads."""
     if type(source) in _KIND_OF:
-        fields = vars(source)
-        path, masks = fields["path"], fields.get("masks", ())
+        path, masks = source.path, getattr(source, "masks", ())
     elif isinstance(source, str | os.PathLike):
         return (source,)
     else:
@@ -113,7 +112,7 @@ def scene_text(scene: Scene, facts: Mapping[str, Any] | None = None) -> str:
         **{part: source_values(scene.source(part)) for part in (*PARTS, FINE)},
         "masks": {name: source_values(scene.mask_source(name)) for name in scene.masks},
         "views": {str(position): source_values(scene.view_source(position)) for position in scene.views},
-        "calibration": dataclasses.asdict(scene.calibration),
+        "calibration": asdict(scene.calibration),
         "resolution": scene.stated_resolution,
         "facts": dict(facts or {}),
         "border": scene.border,

@@ -8,11 +8,11 @@ import platform
 import socket
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import metadata
 from typing import Any
 
 import sqlalchemy as sql
+from msgspec import Struct, field
 from sqlalchemy.engine import Connection
 
 from stereogauge.errors import StoreError, one_of
@@ -72,8 +72,7 @@ SUBMISSION = "submission"
 """The entry of an algorithm's metadata that names the submission which made it."""
 
 
-@dataclass(frozen=True)
-class MapRecord:
+class MapRecord(Struct, frozen=True):
     """Where the map of one algorithm on one scene came from: source texts, the content's hash, and facts of the run.
 
     `confidence` is the text of `stereogauge.store.sources.confidence_text`.

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError, unknown_name
@@ -42,8 +43,7 @@ def grown(mask: Mask, radius: float) -> Mask:
     return np.asarray(cv2.dilate(mask.astype(np.uint8), disc(radius)) > 0)
 
 
-@dataclass(frozen=True)
-class GroundTruth:
+class GroundTruth(Struct, frozen=True, dict=True):
     """A scene's ground truth with its structures.
 
     `disparity` has no gaps (rows filled by the smaller neighbour). `planes` and `fine` number planar surfaces and thin
@@ -119,8 +119,7 @@ def everywhere(truth: GroundTruth) -> Mask:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True)
-class GradedDamage(Generic[Function]):
+class GradedDamage(Generic[Function], Struct, frozen=True):
     """What damages of maps and of images declare.
 
     `strengths` are the default steps of a study, `reference` the one that metrics are compared at, `limit` the largest
@@ -149,8 +148,7 @@ class GradedDamage(Generic[Function]):
             )
 
 
-@dataclass(frozen=True)
-class Damage(GradedDamage[DamageFunction]):
+class Damage(GradedDamage[DamageFunction], Struct, frozen=True):
     """A declared damage of a map.
 
     `zone(truth)` are the pixels that it may touch; `metric` is the geometry metric that is named after it, "" where

@@ -8,9 +8,9 @@ measured with the scene's ground truth. Strength 0 is the pair as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.datasets.declaration import search_range
@@ -33,8 +33,7 @@ Pair = tuple[Pixels, Pixels]
 Function = Callable[[Scene, Pair, float, np.random.Generator], Pair]
 
 
-@dataclass(frozen=True)
-class ImageDamage(GradedDamage[Function]):
+class ImageDamage(GradedDamage[Function], Struct, frozen=True):
     """A declared damage of a pair."""
 
     def apply(self, scene: Scene, strength: float, seed: int = 0) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:

@@ -15,11 +15,12 @@ import itertools
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from stereogauge.errors import FileError, SizeError, StereogaugeError
@@ -121,8 +122,7 @@ MIDDLEBURY_PAIRS: Pairs = {
 }
 
 
-@dataclass(frozen=True)
-class Robustness:
+class Robustness(Struct, frozen=True):
     """Change between two maps on a set of pixels.
 
     `changed`: share in % of the pixels with both estimates whose disparities differ by more than the threshold. `mean`,
@@ -241,11 +241,11 @@ def robustness_table(
                 try:
                     if flows is not None:
                         maps = _followed(maps, flows(first, second), first, second, truths)
-                    row |= vars(robustness(*maps, threshold=threshold, mask=(masks or {}).get(first)))
+                    row |= asdict(robustness(*maps, threshold=threshold, mask=(masks or {}).get(first)))
                 except SizeError as problem:
                     raise SizeError(f"{result.name}, {first} and {second}: {problem}") from None
             rows.append(row)
             if progress is not None:
                 progress(f"{result.name}, {condition}")
-    order = ["algorithm", "condition", "first", "second", *Robustness.__dataclass_fields__]
+    order = ["algorithm", "condition", "first", "second", *Robustness.__struct_fields__]
     return pd.DataFrame(rows, columns=order)

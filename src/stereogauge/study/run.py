@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
+from msgspec import Struct
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from stereogauge.evaluation.evaluate import evaluate_cell
@@ -46,8 +47,7 @@ Progress = Callable[[int, int], None]
 Kind = TypeVar("Kind", bound=GradedDamage[Any])
 
 
-@dataclass(frozen=True)
-class Response:
+class Response(Struct, frozen=True):
     """The response of one metric to one damage: its value, that on the ground truth, and how much worse it is."""
 
     damage: str
@@ -187,8 +187,7 @@ def responses_of(
 Matrix = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Sensitivity:
+class Sensitivity(Struct, frozen=True):
     """Responses (metrics × damages) in the metrics' own units; NaN where a metric had no value."""
 
     metrics: tuple[str, ...]

@@ -6,11 +6,12 @@ Command line, report, site, CSV and LaTeX all show this table.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.masks.geometry.objects import KINDS, ObjectKind, SceneObject
@@ -49,8 +50,7 @@ MOST_LACKING = 3
 WAYS = {"mean": "Mean", "pooled": "Pooled over the pixels", "weighted": "Weighted mean"}
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreSummary:
+class ScoreSummary(Struct, frozen=True, eq=False, dict=True):
     """Scores over the scenes of a cube, as every surface shows them; arrays have shape (algorithms, columns).
 
     `values` are NaN where a scene has no score: a gap is never averaged away. `faint` marks values that cover too

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from stereogauge.display import Displayed
 from stereogauge.text import GAP, json_value, number_text
@@ -19,8 +21,7 @@ DIRECTIONS = {"lower": "", "higher": "higher is better", "zero": "0 is best"}
 """What a heading says of its metric."""
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """A value and how it is shown: None is a gap; `text` replaces the usual form of a number.
 
     `mark` follows the value, `note` says what a reader should know of it (the reason of a gap, for example).
@@ -49,8 +50,7 @@ class Cell:
         return isinstance(self.value, float | int)
 
 
-@dataclass(frozen=True)
-class Heading:
+class Heading(Struct, frozen=True):
     """The head of a column: its name, what it is measured on, its unit, and a remark such as the direction."""
 
     name: str
@@ -66,8 +66,7 @@ class Heading:
         return f"{name}{unit}{f' ({self.remark})' if self.remark else ''}"
 
 
-@dataclass(frozen=True)
-class Table(Displayed):
+class Table(Displayed, Struct, frozen=True):
     """Rows under headings. `name` becomes the file name, `notes` explain marks and gaps below it."""
 
     name: str

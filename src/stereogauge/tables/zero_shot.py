@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from stereogauge.datasets.declaration import dataset_threshold
 from stereogauge.metrics.run_time import CONDITIONS, conditions_in_words

@@ -9,13 +9,14 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 import optuna
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from stereogauge.datasets.declaration import search_range
 from stereogauge.datasets.places import independent_units
@@ -74,8 +75,7 @@ def scene_folds(groups: Sequence[Sequence[int]], folds: int, seed: int) -> tuple
 DEFINITION, BASELINE, HELD_OUT, FORMAT = "stereogauge", "stereogauge:baseline", "stereogauge:held-out", 2
 
 
-@dataclass(frozen=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """What is searched for, where, and how; `judge` picks one parameter set among those that none dominates.
 
     `scenes` are all scenes; `truths` holds for each the hash of the ground truth of the first scene of its place.
@@ -130,7 +130,7 @@ class Definition:
     @property
     def text(self) -> str:
         """One JSON document."""
-        return json.dumps({"format": FORMAT, **asdict(self)})
+        return json.dumps({"format": FORMAT, **asdict(self)}, default=asdict)
 
     @classmethod
     def of_text(cls, text: str) -> Definition:
@@ -188,19 +188,27 @@ def tuning_protocol() -> Protocol:
     return load_protocol(PROTOCOL).replace(invalid="fill")
 
 
-@dataclass(frozen=True)
-class PreparedScene:
+class PreparedScene(Struct, frozen=True, eq=False):
     """A scene under a protocol, as all trials use it. `token` identifies its content."""
 
     token: str
-    scene: Scene = field(compare=False, repr=False)
-    protocol: Protocol = field(compare=False, repr=False)
+    scene: Scene
+    protocol: Protocol
     columns: tuple[Column, ...]
     ndisp: int
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PreparedScene) and self._key == other._key
 
-@dataclass(frozen=True)
-class Prepared:
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[Any, ...]:
+        return self.token, self.columns, self.ndisp
+
+
+class Prepared(Struct, frozen=True):
     """A tuning that is ready to run."""
 
     matcher: Any

@@ -7,11 +7,11 @@ range has the default parameters' worst cost as its unit, so that no unit depend
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
@@ -34,8 +34,7 @@ def score_matrix(scores: Scores, scenes: Sequence[str], columns: int) -> Values:
     return np.array([scores.get(scene, unknown) for scene in scenes], np.float64)
 
 
-@dataclass(frozen=True)
-class Objective:
+class Objective(Struct, frozen=True):
     """What is optimised: weights of metrics, or one metric as it is (`raw`, in its own unit)."""
 
     name: str
@@ -200,8 +199,7 @@ def _sign(column: Column) -> float:
 DRAWS, LEVEL = 2000, 0.95
 
 
-@dataclass(frozen=True)
-class Improvement:
+class Improvement(Struct, frozen=True):
     """The value of an objective (`goal`) with the default and with the tuned parameters.
 
     `difference` is positive where tuning made it better, whatever the objective's direction; `low` and `high` bound the

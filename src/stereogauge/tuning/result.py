@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 import math
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
 import optuna
 import pandas as pd
 import tomli_w
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 
@@ -32,8 +32,7 @@ from stereogauge.tuning.storage import FAILURE, POSITION, SCORES, SECONDS, count
 State = Literal["complete", "pruned", "failed", "running", "waiting"]
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """One parameter set and its outcome; `values` are those of the objectives, None unless it is complete.
 
     `position` counts trials in the order in which they were started, 0 being the default parameters. `scores` holds
@@ -50,8 +49,7 @@ class Trial:
     scores: Scores
 
 
-@dataclass(frozen=True)
-class Fold:
+class Fold(Struct, frozen=True):
     """A search that did not see the scenes `held_out`: its best parameters, and their scores on those scenes."""
 
     held_out: tuple[str, ...]
@@ -60,8 +58,7 @@ class Fold:
     scores: Scores
 
 
-@dataclass(frozen=True, eq=False)
-class TuningResult:
+class TuningResult(Struct, frozen=True, eq=False, dict=True):
     """Trials of the search on all scenes, and the folds that say how well the search does on scenes it has not seen."""
 
     name: str
@@ -223,7 +220,7 @@ class TuningResult:
                 "parameters": None if best is None else self.parameters,
                 "matcher_text": None if best is None else self.matcher,
                 "toml": None if best is None else self.to_toml(),
-                "trials": [vars(trial) for trial in self.trials],
+                "trials": [asdict(trial) for trial in self.trials],
                 "front": [trial.number for trial in self.front],
                 "importance": self.importance,
                 "seen": [_plain_improvement(found) for found in self.seen],
@@ -232,7 +229,7 @@ class TuningResult:
                     {
                         "held_out": fold.held_out,
                         "states": counted_states(fold.trials),
-                        "best": None if fold.best is None else vars(fold.best),
+                        "best": None if fold.best is None else asdict(fold.best),
                     }
                     for fold in self.folds
                 ],
@@ -286,7 +283,7 @@ def counted_states(trials: Sequence[Trial]) -> dict[str, int]:
 
 
 def _plain_improvement(found: Improvement) -> dict[str, Any]:
-    return {**dataclasses.asdict(found), "better": found.better, "compared": found.compared}
+    return {**asdict(found), "better": found.better, "compared": found.compared}
 
 
 FEWEST_FOR_IMPORTANCE = 8

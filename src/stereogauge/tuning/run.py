@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import optuna
+from msgspec.structs import replace
 from optuna.exceptions import StorageInternalError
 from optuna.storages import BaseStorage
 

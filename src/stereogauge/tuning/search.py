@@ -13,11 +13,11 @@ import math
 import time
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import optuna
+from msgspec import Struct, field
 from optuna.pruners import WilcoxonPruner
 from optuna.storages import BaseStorage
 from optuna.trial import TrialState, create_trial
@@ -55,8 +55,7 @@ KEPT_SCENES = 64
 """Scenes whose images, regions and geometry sets a process keeps for the next trials."""
 
 
-@dataclass(frozen=True)
-class SceneTask:
+class SceneTask(Struct, frozen=True):
     """Parameters to try on a scene."""
 
     scene: PreparedScene
@@ -64,8 +63,7 @@ class SceneTask:
     parameters: dict[str, Value]
 
 
-@dataclass(frozen=True)
-class SceneOutcome:
+class SceneOutcome(Struct, frozen=True):
     """Scores in the order of the scene's columns, or the reason why there are none."""
 
     values: tuple[float, ...] = ()
@@ -275,8 +273,7 @@ def _steps(shares: Values) -> dict[int, float]:
     return {index: float(share) for index, share in enumerate(shares) if np.isfinite(share)}
 
 
-@dataclass(eq=False)
-class RunningTrial:
+class RunningTrial(Struct, eq=False):
     """A trial that runs on one scene after the other."""
 
     trial: optuna.Trial

@@ -15,17 +15,17 @@ A space comes from a matcher's declaration, or from a TOML file that names exact
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, cast, get_args
 
+import msgspec
 import numpy as np
 import optuna
+from msgspec import Struct, field
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import BaseSampler, NSGAIISampler, RandomSampler, TPESampler
 from optuna.trial import FrozenTrial
@@ -70,8 +70,7 @@ class SpaceFile(Declaration, frozen=True):
 KEYS = StatedParameter.__struct_fields__
 
 
-@dataclass(frozen=True)
-class SearchSpace:
+class SearchSpace(Struct, frozen=True):
     """The searched parameters in an order in which each follows those that it depends on, and the fixed ones."""
 
     parameters: tuple[MatcherParameter, ...]
@@ -257,7 +256,7 @@ def _stated_parameter(name: str, table: StatedParameter, matcher: Matcher, owner
         declared = MatcherParameter(name, given.pop("kind", None) or _kind(given), given["default"])
     elif "kind" in given:
         raise FileError(f"{owner}: {matcher.id} declares {name!r} as {declared.kind}; leave its kind out.")
-    return dataclasses.replace(declared, **given, tuned=True)
+    return msgspec.structs.replace(declared, **given, tuned=True)
 
 
 def _kind(given: Mapping[str, Any]) -> Any:

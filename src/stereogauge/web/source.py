@@ -11,12 +11,12 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
 
 from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.datasets.layout import MAP_SUFFIXES
@@ -79,8 +79,7 @@ class Maps(NamedTuple):
     confidence: Mapping[str, ConfidenceSource] = MappingProxyType({})
 
 
-@dataclass
-class _Kept:
+class _Kept(Struct):
     """The parts of one version of a store that were read."""
 
     version: str

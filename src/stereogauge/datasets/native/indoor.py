@@ -9,8 +9,9 @@ gives further views.
 from __future__ import annotations
 
 import configparser
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from stereogauge.datasets.calibration import (
     MILLIMETRE,

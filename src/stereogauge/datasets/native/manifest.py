@@ -31,11 +31,11 @@ weather = { first = "rain", second = ["sun", "wind"] }
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import msgspec
+from msgspec.structs import asdict, replace
 
 from stereogauge.datasets.calibration import calibration_of, read_calibration
 from stereogauge.datasets.declaration import FOLDER as FOLDER_ID
@@ -192,7 +192,7 @@ def _calibration(place: FoundScene, manifest: Manifest, origin: str) -> Calibrat
     names = entries.__struct_fields__
     stated = {key: for_scene(getattr(entries, key), _scene_id(place), key, origin) for key in names}
     given = {key: value for key, value in stated.items() if value is not None}
-    return calibration_of(Path(origin), **{**vars(read), **given})
+    return calibration_of(Path(origin), **{**asdict(read), **given})
 
 
 def found_layout(root: Path) -> dict[str, Any] | None:

@@ -12,8 +12,9 @@ The pairs of 2014 and 2021, version 3, and ETH3D have floating-point ground trut
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from stereogauge.datasets.calibration import calibration_of, parsed, read_middlebury_calibration
 from stereogauge.datasets.declaration import Archive, DatasetFamily

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from stereogauge.datasets.calibration import calibration_of, kitti_vector, parsed, read_kitti_calibration
 from stereogauge.datasets.declaration import DatasetFamily

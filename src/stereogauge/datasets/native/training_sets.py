@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ElementTree
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from stereogauge.datasets.calibration import calibration_of, parsed
 from stereogauge.datasets.declaration import Archive, DatasetFamily

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from stereogauge.datasets.layout import (
     MAP_SUFFIXES,
     ResultFiles,
@@ -154,7 +156,7 @@ def _renamed(results: list[ResultSet], name: str | None, files: ResultFiles) -> 
     if name is not None and len(results) != 1:
         raise DatasetError(f"The name {name!r} is for one algorithm, but {files.root} holds {len(results)}.")
     if name is not None:
-        results = [ResultSet(**{**vars(results[0]), "name": name})]
+        results = [replace(results[0], name=name)]
     names = [result.name for result in results]
     twice = sorted({found for found in names if names.count(found) > 1})
     if twice:

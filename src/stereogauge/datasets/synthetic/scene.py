@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.datasets.synthetic.world import (
@@ -54,8 +55,7 @@ VISIBLE, OCCLUDED = 255, 128
 RESOLUTIONS = {"F": 1.0, "H": 0.5, "Q": 0.25}
 
 
-@dataclass(frozen=True)
-class Unrendered:
+class Unrendered(Struct, frozen=True):
     """Placeholder for an array that the scene itself renders."""
 
 
@@ -259,8 +259,7 @@ FAR, NEAR = 0.016, 0.1
 Builder = Callable[[ImageFrame, np.random.Generator], list[WorldSurface]]
 
 
-@dataclass(frozen=True)
-class Preset:
+class Preset(Struct, frozen=True):
     """A kind of world and how its images are taken."""
 
     id: str

@@ -13,11 +13,12 @@ import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.kernels import render
@@ -33,8 +34,7 @@ BASELINE = 0.16
 CELLS_PER_WIDTH = 20.0
 
 
-@dataclass(frozen=True)
-class Texture:
+class Texture(Struct, frozen=True):
     """Colours between `dark` and `light`, mixed by noise that sticks to the surface; equal colours make it textureless.
 
     `stripes` is the number of periods over an image width (0 = none), `stripe_share` how much of the contrast they
@@ -58,8 +58,7 @@ class Texture:
         return self.stripes > 0
 
 
-@dataclass(frozen=True)
-class WorldSurface:
+class WorldSurface(Struct, frozen=True):
     """One textured surface. `body` numbers the object that it belongs to, `thin` marks wires, poles and lattices."""
 
     kind: int
@@ -127,8 +126,7 @@ class WorldSurface:
         return row
 
 
-@dataclass(frozen=True)
-class ImageFrame:
+class ImageFrame(Struct, frozen=True):
     """The left image as a frame to place things in; `aspect` is height / width."""
 
     aspect: float
@@ -147,8 +145,7 @@ class ImageFrame:
         return share * self.depth(disparity) / FOCAL_PER_WIDTH
 
 
-@dataclass(frozen=True)
-class World:
+class World(Struct, frozen=True):
     """Surfaces before the cameras; `seed` fixes every texture."""
 
     surfaces: tuple[WorldSurface, ...]
@@ -247,8 +244,7 @@ SAME_SURFACE = 1.0
 """Two views show the same point when their disparities differ by at most this many pixels."""
 
 
-@dataclass(frozen=True)
-class CameraView:
+class CameraView(Struct, frozen=True):
     """What one camera sees: depth in metres, the surface's row in the world's table, radiance in grey levels."""
 
     depth: NDArray[np.float64]
@@ -264,8 +260,7 @@ def _rows(height: int, work: Callable[[int, int], Any]) -> None:
             done.result()
 
 
-@dataclass(frozen=True)
-class Renderer:
+class Renderer(Struct, frozen=True, dict=True):
     """A world seen by cameras with `size` = (height, width); positions count in baselines (left = 0, right = 1)."""
 
     world: World
@@ -347,8 +342,7 @@ def visible_pixels(disparity: DisparityMap, other: DisparityMap, sign: int) -> M
     return bidirectional_visible(disparity, other, SAME_SURFACE, sign)
 
 
-@dataclass(frozen=True)
-class ImageModel:
+class ImageModel(Struct, frozen=True):
     """How images are taken.
 
     `blur` is the lens blur's σ in pixels; `noise` the standard deviation of the noise in grey levels at half

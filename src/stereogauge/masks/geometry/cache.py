@@ -11,7 +11,6 @@ import os
 import threading
 import zipfile
 import zlib
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +72,7 @@ def _read(path: Path, key: str) -> GeometrySets | None:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             if str(archive["key"]) != key:
                 return None
-            values = {field.name: archive[field.name] for field in fields(GeometrySets)}
+            values = {name: archive[name] for name in GeometrySets.__struct_fields__}
     except DAMAGED:
         return None
     scalars = {name: value.item() for name, value in values.items() if value.ndim == 0}

@@ -6,10 +6,10 @@ edge. M_s are fine structures with their components S, M_n the background beside
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.kernels.edges import adopt_beyond, beside_structures, follow_bands, squared_distances, thin_runs
@@ -18,8 +18,7 @@ from stereogauge.model import DisparityMap, Mask
 from stereogauge.protocol import GeometryParameters
 
 
-@dataclass(frozen=True)
-class Bands:
+class Bands(Struct, frozen=True):
     """The surroundings of depth discontinuities in one filled ground truth, before any evaluation mask.
 
     `beyond` holds D_b on foreground pixels and D_f on background pixels and is meaningless elsewhere. `gradient` is
@@ -101,8 +100,7 @@ def discontinuity_bands(filled: DisparityMap, resolution: float, parameters: Geo
     return Bands(discontinuity, side == 1, side == -1, beyond, gradient)
 
 
-@dataclass(frozen=True)
-class FineStructures:
+class FineStructures(Struct, frozen=True):
     """`labels` numbers the structures from 1, in an image; `beside` are the flat positions of M_n.
 
     There `structure` holds D_n, `beside_label` the number of the structure, and `rim` the flat position of its nearest

@@ -6,10 +6,10 @@ background on its other side: every pixel around discontinuities belongs to the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.masks.geometry.connected import components
@@ -21,8 +21,7 @@ ObjectKind = Literal["plane", "structure", "object"]
 KINDS: dict[ObjectKind, str] = {"plane": "plane", "structure": "fine structure", "object": "foreground object"}
 
 
-@dataclass(frozen=True)
-class SceneObject:
+class SceneObject(Struct, frozen=True):
     """One object: `region` names its pixels, the box holds them; `pixels` are those of a structure itself, of a plane,
     or around the discontinuities of a foreground object.
     """
@@ -46,8 +45,7 @@ class SceneObject:
         return f"{KINDS[self.kind]} {self.number}"
 
 
-@dataclass(frozen=True)
-class ObjectLabels:
+class ObjectLabels(Struct, frozen=True):
     """The number (from 1) of each pixel's object, 0 for none.
 
     `area` are the pixels on which an object's metrics are measured, `core` those of the object itself: without the

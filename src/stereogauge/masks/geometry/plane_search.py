@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.kernels.planes import (
@@ -53,8 +54,7 @@ SAME_ANGLE = 2.0  # °: planes that differ by less may be one
 SAME_SHARE = 0.95  # share of the pixels of two planes that one plane must hold within twice the tolerance
 
 
-@dataclass(frozen=True)
-class Search:
+class Search(Struct, frozen=True):
     """A map to be searched with its limits in pixels: tolerance, least plane, least part, width of thin structures."""
 
     filled: DisparityMap
@@ -88,8 +88,7 @@ class Search:
         )
 
 
-@dataclass(frozen=True)
-class Surface:
+class Surface(Struct, frozen=True):
     """A plane with the pixels that lie on it, and how they do.
 
     residual: root mean square of the distances in disparity; quadratic: that of the part of them which a quadratic

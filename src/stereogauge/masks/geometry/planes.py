@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.errors import FileError, SizeError
@@ -22,8 +22,7 @@ FEWEST_LEVELS = 5
 SAMPLED_VALUES = 50_000
 
 
-@dataclass(frozen=True)
-class Planes:
+class Planes(Struct, frozen=True):
     """Planes d = a·x + b·y + c and their pixels.
 
     `labels` is 0 off every plane and k on the pixels of `coefficients[k − 1]`. A row of NaN is a region whose plane
@@ -58,8 +57,7 @@ def angle_between(first: Coefficients, second: Coefficients) -> float:
     return float(np.degrees(np.arctan2(np.linalg.norm(np.cross(one, other)), abs(one @ other))))
 
 
-@dataclass(frozen=True)
-class PlanePoints:
+class PlanePoints(Struct, frozen=True):
     """PlanePoints (x, y, d) of a disparity map, in reading order."""
 
     x: NDArray[np.float32]

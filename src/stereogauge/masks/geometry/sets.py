@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from stereogauge.errors import SizeError
@@ -24,8 +25,7 @@ Positions = NDArray[np.int32]
 Values = NDArray[np.float32]
 
 
-@dataclass(frozen=True)
-class GeometrySets:
+class GeometrySets(Struct, frozen=True):
     """Pixel sets of one scene under one evaluation mask M₀ (known, visible in both views, inside the border).
 
     discontinuity: M_d. foreground, background: M_f, M_b, each with its side of M_d. extrapolated_background: D_b at the
@@ -107,7 +107,7 @@ class GeometrySets:
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Every field, and the planes in point-normal form, as arrays for files."""
         derived = {"plane_normals": self.plane_normals, "plane_points": self.plane_points}
-        return {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)} | derived
+        return {name: np.asarray(value) for name, value in asdict(self).items()} | derived
 
 
 def geometry_sets(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
@@ -69,8 +69,7 @@ smaller without filters, and written in half the time.
 """
 
 
-@dataclass(frozen=True)
-class LayerQuery:
+class LayerQuery(Struct, frozen=True):
     """The layer of a scene to draw."""
 
     scene: SceneQuery
@@ -120,8 +119,7 @@ class LayerInfo(BaseModel):
     crops: list[LayerCrop] = []
 
 
-@dataclass(frozen=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """Colours (height, width, 3 or 4) and their legend; the numbers that they show, which a photograph has not."""
 
     colours: NDArray[np.uint8]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from stereogauge.decision.answer import answered
 from stereogauge.decision.explain import Explanation, Piece, explained

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.protocol import Aggregations
@@ -79,8 +80,7 @@ PrivateScores = Callable[[str], ScoreTable]
 """The scores of an unpublished submission, by its id."""
 
 
-@dataclass(frozen=True)
-class _Selected:
+class _Selected(Struct, frozen=True):
     """The values of a selection, their costs by the columns that a model reads and the rule for missing pixels (a new
     weight changes neither), and the last order by model, options and rule, which table and files share.
     """

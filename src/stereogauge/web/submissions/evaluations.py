@@ -11,12 +11,12 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 
 from stereogauge.datasets.validation import NOTE, PROBLEM, Finding
 from stereogauge.errors import StereogaugeError, StoreError
@@ -48,8 +48,7 @@ FAULTS_OF_THE_HOST = frozenset(
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(Struct, frozen=True):
     """What submissions are evaluated on: the scenes, which of them are hidden, the protocol and its columns."""
 
     dataset: Dataset
@@ -249,8 +248,7 @@ class Evaluations:
             shutil.rmtree(own.folder, ignore_errors=True)
 
 
-@dataclass(frozen=True)
-class _Attempt:
+class _Attempt(Struct, frozen=True):
     """One start of the evaluation of a submission; `end` is when its time is used up."""
 
     job: Job

@@ -13,10 +13,10 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import sqlalchemy as sql
+from msgspec import Struct
 from sqlalchemy.engine import Connection
 
 from stereogauge.store.engine import Database
@@ -37,8 +37,7 @@ MOST_LOSSES = 3
 """Starts that may end without a result before a submission is held for the host."""
 
 
-@dataclass(frozen=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """Limits: sizes in bytes, times in seconds unless the name says hours; `hidden` are patterns of hidden scenes.
 
     Within each `stall_seconds` of an upload at least `least_rate` bytes per second must arrive. `quota` is the disk
@@ -71,8 +70,7 @@ class Rules:
     free_invalid: int = 20
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(Struct, frozen=True):
     """One submission. `findings`, `scores` and `maps` are lists of plain values; `attempt` counts its evaluations, and
     `losses` those that ended without a result and without a fault of the upload.
     """

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from stereogauge.datasets.validation import Finding, check_map
 from stereogauge.errors import FileError, StereogaugeError
@@ -32,8 +34,7 @@ class HostError(StereogaugeError):
     """Something of the host's that keeps every submission from being evaluated, such as a full disk."""
 
 
-@dataclass(frozen=True)
-class SceneMaps:
+class SceneMaps(Struct, frozen=True):
     """The maps of one submission on one scene, as the server wrote them; in a confidence map higher is more confident.
 
     `directed`: the submission declares which confidence is better.

@@ -10,12 +10,12 @@ import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
 import anyio
 from fastapi import Request
+from msgspec.structs import replace
 from starlette.concurrency import run_in_threadpool
 
 from stereogauge.errors import StereogaugeError, StoreError, unknown_name
