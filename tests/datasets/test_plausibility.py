@@ -15,8 +15,7 @@ from PIL import Image
 
 from stereogauge.cli import main
 from stereogauge.datasets import load_dataset
-from stereogauge.datasets.agreement import sampled
-from stereogauge.datasets.misplaced import other_view
+from stereogauge.datasets.agreement import other_view, sampled
 from stereogauge.datasets.plausibility import calibration_doubt, suspicion
 from stereogauge.datasets.results.find import find_results
 from stereogauge.io import write_disparity

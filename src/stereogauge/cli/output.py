@@ -26,7 +26,7 @@ from stereogauge.text import json_value, shortened
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from stereogauge.datasets.validation import Finding
+    from stereogauge.datasets.plausibility import Finding
     from stereogauge.evaluation.progress import Progress, TimeLeft
     from stereogauge.io.files import DisparityFile
     from stereogauge.model import ResultSet, Scene

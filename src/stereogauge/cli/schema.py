@@ -186,7 +186,7 @@ def _metrics() -> Sequence[Any]:
 
 def _pack() -> Sequence[Any]:
     """Archives for benchmarks by name, with what was found in the maps."""
-    from stereogauge.datasets.validation import Finding
+    from stereogauge.datasets.plausibility import Finding
 
     return [by_name(fields("Packed", ok=bool, files=list[str], findings=array(record(Finding))))]
 

@@ -10,16 +10,25 @@ site all ask `scene_doubts` and `map_doubts`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
+from msgspec import Struct
 
-from stereogauge.datasets.agreement import SampledPair, median_error, medians, rank_correlation, sampled, typical_ratio
-from stereogauge.datasets.corrections import CUT_SHARE, LARGEST_8_BIT, round_factors, wrong_values
-from stereogauge.datasets.depth_maps import depth_doubt
-from stereogauge.datasets.misplaced import flipped, other_view, wrong_size
+from stereogauge.datasets.agreement import (
+    SampledPair,
+    flipped,
+    median_error,
+    medians,
+    other_view,
+    rank_correlation,
+    sampled,
+    typical_ratio,
+    wrong_size,
+)
+from stereogauge.datasets.corrections import CUT_SHARE, LARGEST_8_BIT, depth_doubt, round_factors, wrong_values
 from stereogauge.errors import StereogaugeError, Unreachable
+from stereogauge.io.content import display_name
 from stereogauge.io.files import DisparityFile, as_file
 from stereogauge.io.images import is_lossy
 from stereogauge.io.inspection import (
@@ -50,23 +59,32 @@ BEHIND, LARGEST_OFFSET = 0.01, 2.0
 doffs may be."""
 CUT_WRONG, WRAPPED_SHARE, WRAPPED_FIT = 0.8, 0.03, 0.6
 MOST_LINES = 10
+PROBLEM, NOTE = "problem", "note"
+QUESTIONS = ("one-value", "offset", "truth-one-value", "named-depth", "truth-named-depth", "lossy")
+"""Findings that a map without any mistake may have: a matcher may find one disparity too often, or be biased."""
 
 
-class Doubt(NamedTuple):
-    """What makes a map or its scene look misread; `algorithm` is empty where the scene itself does."""
+class Finding(Struct, frozen=True):
+    """One sentence about a map, about an algorithm (no scene), a scene (no algorithm), or files that belong to none."""
 
-    scene: str
-    algorithm: str
     kind: str
     sentence: str
+    severity: str = PROBLEM
+    algorithm: str = ""
+    scene: str = ""
+    file: str = ""
 
 
-def doubt_lines(doubts: Iterable[Doubt], *, scenes: int = 2) -> list[str]:
+def _findings(suspicions: Iterable[Suspicion | None], **where: str) -> list[Finding]:
+    return [Finding(*one, NOTE if one.kind in QUESTIONS else PROBLEM, **where) for one in suspicions if one is not None]
+
+
+def doubt_lines(doubts: Iterable[Finding], *, scenes: int = 2) -> list[str]:
     """One line per algorithm and kind of mistake, with the first sentence and how many scenes have it.
 
     `scenes` is the number that was looked at; a single one is not named.
     """
-    groups: dict[tuple[str, str], list[Doubt]] = {}
+    groups: dict[tuple[str, str], list[Finding]] = {}
     for doubt in doubts:
         groups.setdefault((doubt.algorithm, doubt.kind), []).append(doubt)
     lines = []
@@ -78,7 +96,7 @@ def doubt_lines(doubts: Iterable[Doubt], *, scenes: int = 2) -> list[str]:
     return lines[:MOST_LINES]
 
 
-def scene_doubts(scene: Scene) -> list[Doubt]:
+def scene_doubts(scene: Scene) -> list[Finding]:
     """What looks wrong about the ground truth and the calibration of a scene; nothing where they cannot be read."""
     if not scene.has("gt"):
         return []
@@ -88,25 +106,25 @@ def scene_doubts(scene: Scene) -> list[Doubt]:
         raise
     except StereogaugeError:
         return []  # an unreadable ground truth is reported by whatever needs it
-    found = [
-        Suspicion(f"truth-{kind}", f"Ground truth: {sentence}")
-        for kind, sentence in map_suspicions(truth, scene.source("gt"), prefix="gt-")[:1]
-    ]
-    found += filter(None, [calibration_doubt(scene.calibration, truth)])
-    return [Doubt(scene.id, "", *one) for one in found]
+    odd = map_suspicions(truth, scene.source("gt"), prefix="gt-")[:1]
+    found = [Suspicion(f"truth-{kind}", f"Ground truth: {sentence}") for kind, sentence in odd]
+    return _findings([*found, calibration_doubt(scene.calibration, truth)], scene=scene.id)
 
 
 def map_doubts(
-    algorithm: str, estimate: DisparityMap, scene: Scene, source: DisparitySource | None = None
-) -> list[Doubt]:
+    algorithm: str, estimate: DisparityMap, scene: Scene, source: DisparitySource | None = None, *, sized: bool = True
+) -> list[Finding]:
     """What makes an estimate look misread; `source` is what it was read from.
 
-    Pixels of the ground truth that hold a code for "unknown" are not compared with.
+    Pixels of the ground truth that hold a code for "unknown" are not compared with. A map of another size than the
+    ground truth is not compared either, or with `sized` false its size is explained.
     """
-    found = [lossy_doubt(source)]
-    if scene.has("gt") and estimate.shape == scene.shape:
+    file = as_file(source)
+    found = [_lossy_doubt(file)]
+    if scene.has("gt") and (estimate.shape == scene.shape or not sized):
         found.insert(0, suspicion(estimate, without_codes(scene), scene.calibration, source))
-    return [Doubt(scene.id, algorithm, *one) for one in found if one is not None]
+    name = "array" if file is None else display_name(file.path)
+    return _findings(found, algorithm=algorithm, scene=scene.id, file=name)
 
 
 def without_codes(scene: Scene) -> DisparityMap:
@@ -149,79 +167,55 @@ def suspicion(
 def calibration_doubt(calibration: Calibration, truth: DisparityMap) -> Suspicion | None:
     """Whether a calibration gives the ground truth depths that no camera pair sees: wrong units, a reversed sign."""
     known = some_values(truth)
-    if not known.size:
-        return None
-    height, width = truth.shape
-    return (
-        _baseline_doubt(calibration, known)
-        or _focal_doubt(calibration, width)
-        or _centre_doubt(calibration, width, height)
-        or _offset_doubt(calibration, known)
-    )
+    return next(_calibration_doubts(calibration, known, truth.shape), None) if known.size else None
 
 
-def _baseline_doubt(calibration: Calibration, known: DisparityMap) -> Suspicion | None:
-    baseline, product = calibration.baseline, calibration.focal_baseline
-    if baseline is None or product is None or baseline <= LARGEST_BASELINE:
-        return None
-    shifted = float(np.median(known)) + calibration.doffs
-    seen = f", and the ground truth at a median depth of {product / shifted:.3g} m" if shifted > 0 else ""
-    return Suspicion(
-        "baseline-unit",
-        f"The calibration puts the cameras {baseline:g} m apart{seen}: is the baseline in millimetres? Set "
-        f"baseline to {baseline / 1000:g}.",
-    )
-
-
-def _focal_doubt(calibration: Calibration, width: int) -> Suspicion | None:
-    focal = calibration.focal
-    if focal is None or FOCAL_LENGTHS[0] * width <= focal <= FOCAL_LENGTHS[1] * width:
-        return None
-    angle = 2 * math.degrees(math.atan(width / (2 * focal)))
-    return Suspicion(
-        "focal-unit",
-        f"A focal length of {focal:g} px and images {width} px wide mean an angle of view of {angle:.3g}°: is it in "
-        "metres or millimetres, or of another image size? In px it is f divided by the width of a pixel.",
-    )
-
-
-def _centre_doubt(calibration: Calibration, width: int, height: int) -> Suspicion | None:
-    """A principal point outside of the image is one of a larger image."""
-    if calibration.centre is None:
-        return None
-    x, y = calibration.centre
-    if 0 <= x <= width and 0 <= y <= height:
-        return None
-    return Suspicion(
-        "centre",
-        f"The calibration's principal point ({x:g}, {y:g}) lies outside of the images of {width} × {height} pixels: is "
-        "it the calibration of another image size? Its focal length and doffs are in pixels of that size.",
-    )
-
-
-def _offset_doubt(calibration: Calibration, known: DisparityMap) -> Suspicion | None:
-    behind = float(np.mean(known + np.float32(calibration.doffs) <= 0)) if calibration.doffs else 0.0
-    largest = float(known.max())
-    if behind <= BEHIND and calibration.doffs > LARGEST_OFFSET * max(largest, 1.0):
-        return Suspicion(
-            "doffs",
-            f"The calibration's doffs of {calibration.doffs:g} px is {calibration.doffs / largest:.2g} times the "
-            "largest disparity: is it in pixels of another image size?",
+def _calibration_doubts(calibration: Calibration, known: DisparityMap, shape: tuple[int, ...]) -> Iterator[Suspicion]:
+    """What is odd about a calibration beside these true disparities of a map, the most basic first."""
+    height, width = shape
+    focal, baseline, doffs = calibration.focal, calibration.baseline, calibration.doffs
+    if focal is not None and baseline is not None and baseline > LARGEST_BASELINE:
+        shifted = float(np.median(known)) + doffs
+        far = f", and the ground truth at a median depth of {focal * baseline / shifted:.3g} m" if shifted > 0 else ""
+        yield Suspicion(
+            "baseline-unit",
+            f"The calibration puts the cameras {baseline:g} m apart{far}: is the baseline in millimetres? Set "
+            f"baseline to {baseline / 1000:g}.",
         )
-    if behind <= BEHIND:
-        return None
-    other = float(np.mean(known - np.float32(calibration.doffs) <= 0))
-    sign = f": is its sign reversed? Set doffs to {-calibration.doffs:g}." if other < BEHIND < behind else "."
-    return Suspicion(
-        "doffs",
-        f"The calibration's doffs of {calibration.doffs:g} px puts {behind:.0%} of the known pixels behind the "
-        f"cameras (d + doffs ≤ 0){sign}",
-    )
+    if focal is not None and not FOCAL_LENGTHS[0] * width <= focal <= FOCAL_LENGTHS[1] * width:
+        angle = 2 * math.degrees(math.atan(width / (2 * focal)))
+        yield Suspicion(
+            "focal-unit",
+            f"A focal length of {focal:g} px and images {width} px wide mean an angle of view of {angle:.3g}°: is it "
+            "in metres or millimetres, or of another image size? In px it is f divided by the width of a pixel.",
+        )
+    x, y = calibration.centre or (0.0, 0.0)
+    if not (0 <= x <= width and 0 <= y <= height):  # a point outside of the image is one of a larger image
+        yield Suspicion(
+            "centre",
+            f"The calibration's principal point ({x:g}, {y:g}) lies outside of the images of {width} × {height} "
+            "pixels: is it the calibration of another image size? Its focal length and doffs are in pixels of that "
+            "size.",
+        )
+    behind, otherwise = (float(np.mean(known + np.float32(shift) <= 0)) for shift in (doffs, -doffs))
+    largest = float(known.max())
+    if doffs and behind > BEHIND:
+        sign = f": is its sign reversed? Set doffs to {-doffs:g}." if otherwise < BEHIND else "."
+        yield Suspicion(
+            "doffs",
+            f"The calibration's doffs of {doffs:g} px puts {behind:.0%} of the known pixels behind the cameras "
+            f"(d + doffs ≤ 0){sign}",
+        )
+    elif doffs > LARGEST_OFFSET * max(largest, 1.0):
+        yield Suspicion(
+            "doffs",
+            f"The calibration's doffs of {doffs:g} px is {doffs / largest:.2g} times the largest disparity: is it in "
+            "pixels of another image size?",
+        )
 
 
-def lossy_doubt(source: DisparitySource | None) -> Suspicion | None:
+def _lossy_doubt(file: DisparityFile | None) -> Suspicion | None:
     """Whether the map was read from a file whose compression changes values."""
-    file = as_file(source)
     if file is None or not is_lossy(file.path):
         return None
     return Suspicion(

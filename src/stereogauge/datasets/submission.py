@@ -21,8 +21,9 @@ from msgspec.structs import replace
 
 from stereogauge.datasets.declaration import family_of, load_dataset
 from stereogauge.datasets.native.middlebury import TRAINING_ORDER
+from stereogauge.datasets.plausibility import NOTE, PROBLEM, Finding
 from stereogauge.datasets.results.find import find_results
-from stereogauge.datasets.validation import NOTE, PROBLEM, SHOWN, Finding
+from stereogauge.datasets.validation import SHOWN
 from stereogauge.errors import DatasetError, FileError, StereogaugeError
 from stereogauge.io import pfm
 from stereogauge.io.content import Decoding

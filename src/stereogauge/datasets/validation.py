@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from stereogauge.datasets.layout import MAP_SUFFIXES, list_results, map_name
-from stereogauge.datasets.plausibility import lossy_doubt, scene_doubts, suspicion, without_codes
+from stereogauge.datasets.plausibility import NOTE, PROBLEM, Finding, map_doubts, scene_doubts
 from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import FileError, SizeError, StereogaugeError, Unreachable
 from stereogauge.io.content import display_name
@@ -24,23 +24,9 @@ from stereogauge.io.inspection import FileReport, inspect_disparity, map_suspici
 from stereogauge.model import ConfidenceMaps, Dataset, DisparitySource, ResultSet, Scene
 from stereogauge.text import shortened
 
-PROBLEM, NOTE = "problem", "note"
-QUESTIONS = ("one-value", "offset", "truth-one-value", "named-depth", "truth-named-depth")
-"""Findings that a map without any mistake may have: a matcher may find one disparity too often, or be biased."""
 SHOWN = 6
 
 Progress = Callable[[int, int, str], None]
-
-
-class Finding(Struct, frozen=True):
-    """One sentence about a map, about an algorithm (no scene), or about files that belong to none."""
-
-    kind: str
-    sentence: str
-    severity: str = PROBLEM
-    algorithm: str = ""
-    scene: str = ""
-    file: str = ""
 
 
 class Validation(Struct, frozen=True):
@@ -93,7 +79,7 @@ def validate_results(
             findings += check_map(result.maps[scene.id], scene, result.name)
             done += 1
             progress(done, total, f"{result.name} {scene.id}")
-        findings += [_finding(kind, said, scene=scene.id) for _, _, kind, said in scene_doubts(scene)]
+        findings += scene_doubts(scene)
         scene.release()
     if not found.results:
         findings.append(
@@ -132,17 +118,9 @@ def check_map(source: DisparitySource, scene: Scene, algorithm: str = "") -> lis
         raise
     except StereogaugeError as error:
         return [Finding("unreadable", str(error), **where)]
-    lossy = lossy_doubt(source)
-    notes = [] if lossy is None else [Finding(*lossy, severity=NOTE, **where)]
-    if truth is None:
-        alone = map_suspicions(estimate, source)[:1]
-        return [Finding("suspicious", suspected.sentence, **where) for suspected in alone] + notes
-    suspected = suspicion(estimate, without_codes(scene), scene.calibration, source)
-    return notes if suspected is None else [_finding(*suspected, **where), *notes]
-
-
-def _finding(kind: str, sentence: str, **where: str) -> Finding:
-    return Finding(kind, sentence, NOTE if kind in QUESTIONS else PROBLEM, **where)
+    alone = map_suspicions(estimate, source)[:1] if truth is None else []
+    found = [Finding("suspicious", suspected.sentence, **where) for suspected in alone]
+    return found + map_doubts(algorithm, estimate, scene, source, sized=False)
 
 
 def _check_further(result: ResultSet, scene: Scene) -> list[Finding]:

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from stereogauge.confidence_measures.files import ConfidenceSource, every_confidence
-from stereogauge.datasets.plausibility import Doubt, doubt_lines, map_doubts, scene_doubts
+from stereogauge.datasets.plausibility import Finding, doubt_lines, map_doubts, scene_doubts
 from stereogauge.disparity import is_array
 from stereogauge.errors import (
     NotApplicable,
@@ -272,7 +272,7 @@ class Evaluated(Struct):
     """A table of scores, what looks wrong about its inputs, and a hash of the common pixels per scene, if requested."""
 
     table: ScoreTable
-    doubts: list[Doubt]
+    doubts: list[Finding]
     common: list[str]
 
 
@@ -368,7 +368,7 @@ def evaluate_with_doubts(
     scores: list[Score] = []
     facts: dict[tuple[str, str], SceneFacts] = {}
     objects: dict[tuple[str, str, str], SceneObject] = {}
-    doubts: list[Doubt] = []
+    doubts: list[Finding] = []
     shared: list[str] = []
     for scene in several if isinstance(scenes, Scene) else _chosen(several, chosen):
         scene_regions = SceneRegions(scene, chosen, stage)

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from stereogauge.confidence_measures.files import ConfidenceSource, every_confidence
-from stereogauge.datasets.plausibility import Doubt
+from stereogauge.datasets.plausibility import Finding
 from stereogauge.errors import StereogaugeError, Unreachable
 from stereogauge.evaluation.evaluate import check_names, next_map
 from stereogauge.evaluation.executors import InProcess, TaskOutcome, Tasks, alive_check, worker_count
@@ -212,7 +212,7 @@ class Summary(Struct):
     seconds: float = 0.0
     interrupted: bool = False
     gaps: dict[str, tuple[int, str]] = field(default_factory=dict)
-    doubts: list[Doubt] = field(default_factory=list)
+    doubts: list[Finding] = field(default_factory=list)
 
 
 def run_plan(

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from stereogauge.datasets.plausibility import Doubt, doubt_lines, map_doubts, scene_doubts
+from stereogauge.datasets.plausibility import Finding, doubt_lines, map_doubts, scene_doubts
 from stereogauge.disparity import as_array, as_disparity
 from stereogauge.errors import ProtocolError, SizeError, StereogaugeError
 from stereogauge.evaluation.evaluate import MetricSource, evaluate_cell, measured_protocol, warn_of
@@ -98,14 +98,14 @@ class Running:
                 f"A batch has one prediction, truth, mask and name per image; found {len(predictions)} predictions, "
                 f"{len(truths)} truths, {len(masks)} masks and {1 if isinstance(scene, str) else len(names)} names."
             )
-        doubts: list[Doubt] = []
+        doubts: list[Finding] = []
         for one, known, inside, name in zip(predictions, truths, masks, names, strict=True):
             doubts += self._add(one, _limited(known, inside), name, calibration)
         warn_of(doubt_lines(doubts, scenes=1))
 
     def _add(
         self, prediction: NDArray[Any], truth: NDArray[Any], name: str | None, calibration: Calibration | None
-    ) -> list[Doubt]:
+    ) -> list[Finding]:
         scene = Scene(name or str(len(self)), gt=truth, calibration=calibration, dataset=self.dataset)
         wanted = columns_of(self.protocol.metrics, self.protocol.regions)
         scores = evaluate_cell(prediction, SceneRegions(scene, self.protocol), wanted, algorithm=self.algorithm)

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from stereogauge.confidence_measures.files import ConfidenceSource
-from stereogauge.datasets.plausibility import Doubt, map_doubts, scene_doubts
+from stereogauge.datasets.plausibility import Finding, map_doubts, scene_doubts
 from stereogauge.errors import StereogaugeError, Unreachable
 from stereogauge.evaluation.evaluate import evaluate_cell, resized
 from stereogauge.io.files import load_disparity
@@ -62,7 +62,7 @@ class GroupResult(Struct, frozen=True):
     cells: tuple[CellScores, ...]
     failures: tuple[Failure, ...]
     seconds: float
-    doubts: tuple[Doubt, ...] = ()
+    doubts: tuple[Finding, ...] = ()
 
 
 def evaluate_group(group: CellGroup) -> GroupResult:

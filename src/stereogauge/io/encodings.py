@@ -176,16 +176,18 @@ def _depth_reader(per_metre: float) -> Reader:
     return read
 
 
+DEPTH_UNITS = {"depth-m": ("metres", 1.0), "depth-mm": ("millimetres", 1000.0)}
+"""Encodings that hold depth, with their unit and how many of it make a metre."""
 ENCODINGS |= {
-    f"depth-{unit}": Encoding(
-        f"depth-{unit}",
+    encoding: Encoding(
+        encoding,
         "any of these files",
         f"depth in {name}, as d = f·B / Z − doffs; 0 = unknown",
         _depth_reader(per_metre),
         decodes=True,
         depth=True,
     )
-    for unit, name, per_metre in (("m", "metres", 1.0), ("mm", "millimetres", 1000.0))
+    for encoding, (name, per_metre) in DEPTH_UNITS.items()
 }
 
 

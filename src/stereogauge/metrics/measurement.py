@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.confidence_measures.files import ConfidenceSource
-from stereogauge.datasets.misplaced import wrong_size
+from stereogauge.datasets.agreement import wrong_size
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError
 from stereogauge.kernels.edges import fill_background
 from stereogauge.masks.scene_regions import SceneRegions, range_in_front

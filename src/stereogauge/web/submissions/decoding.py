@@ -21,9 +21,10 @@ from msgspec import Meta
 
 from stereogauge.datasets.archives import BROKEN, Limits, member_names, safe_name
 from stereogauge.datasets.layout import is_junk
+from stereogauge.datasets.plausibility import Finding
 from stereogauge.datasets.results.find import Recognised, recognise, scene_names
 from stereogauge.datasets.results.manifest import FILENAMES, ResultDecoding, ResultManifest, of_map
-from stereogauge.datasets.validation import Finding, gaps, unplaced
+from stereogauge.datasets.validation import gaps, unplaced
 from stereogauge.errors import DatasetError, FileError, StereogaugeError
 from stereogauge.io import pfm
 from stereogauge.io.content import Decoding, FileContent

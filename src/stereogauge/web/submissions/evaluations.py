@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from stereogauge.datasets.validation import NOTE, PROBLEM, Finding
+from stereogauge.datasets.plausibility import NOTE, PROBLEM, Finding
 from stereogauge.errors import StereogaugeError, StoreError
 from stereogauge.evaluation.processes import CallCancelled, OpenedFile, TimeLimitExceeded, WorkerProcess
 from stereogauge.io import pfm

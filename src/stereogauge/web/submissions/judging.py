@@ -14,7 +14,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stereogauge.datasets.validation import Finding, check_map
+from stereogauge.datasets.plausibility import Finding
+from stereogauge.datasets.validation import check_map
 from stereogauge.errors import FileError, StereogaugeError
 from stereogauge.evaluation.evaluate import evaluate
 from stereogauge.io.files import load_disparity
