@@ -1,4 +1,4 @@
-"""A tuning before it runs: the request checked, scenes prepared and dealt to folds, and the definition of its study.
+"""What a tuning is before it runs: its scenes, their folds, and the definition of its study.
 
 The definition is everything that trials depend on, stored with the study as plain values.
 """
@@ -8,8 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -18,35 +17,14 @@ import optuna
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from stereogauge.datasets.declaration import search_range
-from stereogauge.datasets.places import independent_units
 from stereogauge.errors import StereogaugeError, StoreError
-from stereogauge.evaluation.fingerprints import ContentHashes, scene_contents
-from stereogauge.matching.declaration import Matcher
-from stereogauge.matching.run import as_matcher, without_parameters
-from stereogauge.model import Dataset, Scene
+from stereogauge.matching.run import without_parameters
+from stereogauge.model import Scene
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import Values
-from stereogauge.scores.facts import SceneFacts
-from stereogauge.scores.maxima import usual_maximum
-from stereogauge.tuning.objectives import (
-    Objective,
-    ObjectiveFunction,
-    objective_columns,
-    parse_objective,
-    profile_objective,
-)
-from stereogauge.tuning.space import (
-    Parameters,
-    SearchSpace,
-    SpaceSource,
-    declared_space,
-    grid,
-    sampler_name,
-    stated_space,
-    sweep,
-)
+from stereogauge.tuning.objectives import Objective, ObjectiveFunction
+from stereogauge.tuning.space import Parameters, SearchSpace, grid, sweep
 
 
 def scene_groups(truths: Sequence[str]) -> tuple[tuple[int, ...], ...]:
@@ -235,111 +213,6 @@ class Prepared(Struct, frozen=True):
         if self.definition.sampler in ("grid", "sweep"):
             return len(self.points)
         return int(min(self.trials, self.space.size))
-
-
-def prepare(
-    matcher: str | Matcher | Callable[..., Any],
-    scenes: Dataset | Sequence[Scene] | Scene,
-    profile: str | Path | Mapping[str, float] | None,
-    trials: int,
-    *,
-    objectives: Iterable[str],
-    sampler: str | None,
-    folds: int | None,
-    space: SpaceSource | None,
-    protocol: Protocol | str | None,
-    seed: int,
-    prune: bool,
-    time_limit: float | None,
-    ndisp: int | None,
-) -> Prepared:
-    """Check a request and prepare its scenes: every mistake in it is found before anything is computed."""
-    if trials < 1:
-        raise StereogaugeError(f"A tuning needs at least one trial; found {trials}.")
-    declared, fixed = as_matcher(matcher)
-    searched = declared_space(declared, fixed) if space is None else stated_space(space, declared, fixed)
-    goals, judge = _objectives(profile, objectives)
-    chosen = tuning_protocol() if protocol is None else load_protocol(protocol)
-    columns = objective_columns([*goals, *([judge] if judge else [])], chosen.regions)
-    chosen = chosen.replace(metrics=[str(column) for column in columns])
-    listed = _usable_scenes(scenes)
-    truths, contents = _content(listed)
-    ranges = tuple(search_range(scene, ndisp) for scene in listed)
-    scenes_ready = tuple(
-        PreparedScene(f"{content} {chosen.scoring_hash}", scene, chosen, columns, disparities)
-        for scene, content, disparities in zip(listed, contents, ranges, strict=True)
-    )
-    groups = scene_groups(truths)
-    count = (FOLDS if len(groups) >= FOLDS else 0) if folds is None else folds
-    held = scene_folds(groups, count, seed)
-    definition = Definition(
-        matcher=matcher if isinstance(matcher, str) else declared.id,
-        dataset=scenes.name if isinstance(scenes, Dataset) else listed[0].dataset,
-        scenes=tuple(scene.id for scene in listed),
-        truths=tuple(truths),
-        contents=" ".join(content[:12] for content in contents),
-        columns=tuple(str(column) for column in columns),
-        objectives=goals,
-        judge=judge,
-        space=searched.to_plain(),
-        sampler=sampler_name(sampler, len(goals)),
-        seed=seed,
-        prune=prune,
-        protocol=chosen.to_toml(),
-        ranges=ranges,
-        time_limit=time_limit,
-        folds=tuple(tuple(listed[index].id for index in fold) for fold in held),
-        maxima=tuple(tuple(_maxima(scene, columns)) for scene in listed),
-    )
-    # Parameters in the text of a matcher are part of the space.
-    bare = without_parameters(matcher) if isinstance(matcher, str) else declared
-    return Prepared(bare, searched, scenes_ready, definition, trials)
-
-
-def _objectives(
-    profile: str | Path | Mapping[str, float] | None, objectives: Iterable[str]
-) -> tuple[tuple[Objective, ...], Objective | None]:
-    named = tuple(dict.fromkeys(objectives))
-    if named:
-        return tuple(map(parse_objective, named)), None if profile is None else profile_objective(profile)
-    only = profile_objective("balanced" if profile is None else profile)
-    return (only,), only
-
-
-def _usable_scenes(scenes: Dataset | Sequence[Scene] | Scene) -> list[Scene]:
-    listed = [scenes] if isinstance(scenes, Scene) else list(scenes)
-    usable = [scene for scene in listed if all(scene.has(part) for part in ("gt", "left", "right"))]
-    if not usable:
-        raise StereogaugeError(
-            f"Tuning needs scenes with both images and ground truth; none of these {len(listed)} has all three."
-        )
-    return usable
-
-
-def _content(scenes: Sequence[Scene]) -> tuple[list[str], list[str]]:
-    """For each scene the hash of the first ground truth of its place, and that of its own ground truth and images."""
-    hashes = ContentHashes(None)
-    truths = _known(hashes.of([scene.source("gt") for scene in scenes]))
-    names, tags, datasets = zip(*((scene.id, scene.tags, scene.dataset) for scene in scenes), strict=True)
-    units = independent_units(names, truths, tags, datasets)
-    first = {unit: truths[place] for place, unit in reversed(list(enumerate(units.tolist())))}
-    return [first[unit] for unit in units.tolist()], _known(scene_contents(scenes, hashes).values())
-
-
-def _known(answers: Iterable[str | StereogaugeError]) -> list[str]:
-    found: list[str] = []
-    for answer in answers:
-        if isinstance(answer, StereogaugeError):
-            raise answer
-        found.append(answer)
-    return found
-
-
-def _maxima(scene: Scene, columns: Sequence[Column]) -> Iterator[float | None]:
-    facts = SceneFacts.of_scene(scene)
-    for column in columns:
-        known = usual_maximum(column, facts)
-        yield known if math.isfinite(known) else None
 
 
 def default_name(definition: Definition) -> str:

@@ -22,6 +22,7 @@ from optuna.trial import FrozenTrial, TrialState
 from stereogauge.errors import unknown_name
 from stereogauge.matching.declaration import Value
 from stereogauge.matching.run import matcher_text, value_text
+from stereogauge.ranking.models.pareto import dominance
 from stereogauge.scores.cube import Values
 from stereogauge.tables.table import Cell, Table, number, share, table, words
 from stereogauge.text import json_value
@@ -171,9 +172,7 @@ class TuningResult(Struct, frozen=True, eq=False, dict=True):
             return []
         signs = [-1.0 if objective.direction == "maximize" else 1.0 for objective in self.definition.objectives]
         costs = np.array([trial.values for trial in complete]) * signs
-        no_worse = (costs[:, None] <= costs[None]).all(axis=2)
-        better = (costs[:, None] < costs[None]).any(axis=2)
-        dominated = np.asarray((no_worse & better).any(axis=0))
+        dominated = np.asarray(dominance(costs).any(axis=0))
         return [trial for trial, lost in zip(complete, dominated, strict=True) if not lost]
 
     def to_dict(self) -> dict[str, Any]:
