@@ -208,8 +208,8 @@ def value_step(truth: Array) -> float:
     return float(step) if 1 / 64 <= step <= 1 and np.abs(whole - whole.round()).max() < 0.01 else 0.0
 
 
-def _fit(filled: Array, mask: Array) -> tuple[Array, float, float, Any]:
-    """The least-squares plane of a mask, its residual, the part of that which a quadratic explains, and that one."""
+def _fit(filled: Array, mask: Array) -> tuple[Array, float, float]:
+    """The least-squares plane of a mask, its residual, and the part of that which a quadratic explains."""
     y, x = (part.astype(float) for part in np.nonzero(mask))
     d = filled[mask].astype(float)
     u, v = (x - x.mean()) / max(mask.shape), (y - y.mean()) / max(mask.shape)
@@ -220,25 +220,21 @@ def _fit(filled: Array, mask: Array) -> tuple[Array, float, float, Any]:
     variance, rest = np.mean((d - flat @ plane) ** 2), np.mean((d - terms @ curved) ** 2)
     a, b = plane[1] / max(mask.shape), plane[2] / max(mask.shape)
     found = np.array([a, b, plane[0] - a * x.mean() - b * y.mean()])
-
-    def curve(rows: Array, columns: Array) -> Array:
-        p, q = (columns - x.mean()) / max(mask.shape), (rows - y.mean()) / max(mask.shape)
-        return np.column_stack([np.ones(p.size), p, q, p * p, p * q, q * q]) @ curved
-
-    return found, float(np.sqrt(variance)), float(np.sqrt(max(variance - rest, 0.0))), curve
+    return found, float(np.sqrt(variance)), float(np.sqrt(max(variance - rest, 0.0)))
 
 
 def _planar(filled: Array, mask: Array, tolerance: float, least: float, flat: Array) -> Array | None:
     if mask.sum() < least:
         return None
-    plane, residual, quadratic, curve = _fit(filled, mask)
+    plane, residual, quadratic = _fit(filled, mask)
     rest = np.sqrt(max(residual**2 - quadratic**2, 0.0))
     structured = quadratic > max(0.4 * tolerance, rest) or quadratic > max(0.1 * tolerance, 3 * rest)
-    if residual <= 0.75 * tolerance and not structured:
-        return plane
-    rim = ndimage.binary_dilation(mask, np.ones((5, 5), bool)) & ~mask
-    continued = (np.abs(curve(*np.nonzero(rim)) - filled[rim]) <= tolerance) & flat[rim]
-    return plane if residual <= 0.5 * tolerance and (not rim.any() or continued.mean() < 0.25) else None
+    shaped = residual <= 0.75 * tolerance and not structured
+    if not shaped and residual > 0.5 * tolerance:
+        return None
+    rim = ndimage.binary_dilation(mask, np.ones((7, 7), bool)) & ~ndimage.binary_dilation(mask, np.ones((5, 5), bool))
+    gradual = (_off(filled, plane)[rim] <= 3 * tolerance) & flat[rim]
+    return plane if not rim.any() or gradual.mean() < (0.4 if shaped else 0.2) else None
 
 
 def _off(filled: Array, plane: Array) -> Array:
@@ -295,23 +291,22 @@ def planes(filled: Array, known: Array, resolution: float, step: float, paramete
         _steady(small, flat, scaled.plane_smoothing, parameters.plane_direction_change), least, scaled
     ):
         remaining = region & (labels == 0)
-        for _ in range(20):
+        for _ in range(60):
             y, x = np.nonzero(remaining)
             d = small[y, x].astype(float)
-            plane = _ransac(x, y, d, tolerance, parameters.plane_iterations, random, 50_000) if y.size > 2 else None
-            if plane is None or (near := np.abs(plane[0] * x + plane[1] * y + plane[2] - d) <= tolerance).sum() < least:
+            plane = _ransac(x, y, d, tolerance / 2, parameters.plane_iterations, random, least) if y.size > 2 else None
+            if plane is None or (_off(small, plane)[remaining] <= tolerance / 2).sum() < least / 2:
                 break
-            core = np.zeros(small.shape, bool)
-            core[y[near], x[near]] = True
-            remaining &= ~core
+            core = remaining & (_off(small, plane) <= tolerance / 2)
+            again = remaining & (_off(small, plane) <= tolerance / 4)
             for _ in range(2):
                 mask = _parts(small, core, plane, flat, tolerance, least_part)
                 plane = _planar(small, mask, tolerance, least, flat)
                 if plane is None:
                     break
+            remaining &= ~(again if plane is None else mask)
             if plane is None:
                 continue
-            remaining &= ~mask
             for other in np.unique(labels[mask & (labels > 0)]):
                 both, number = ndimage.label(mask & (labels == other), EIGHT)
                 index = np.arange(number + 1)
@@ -378,11 +373,18 @@ def _assigned(filled: Array, known: Array, labels: Array, coefficients: Array, s
     return result
 
 
-def _ransac(x: Array, y: Array, d: Array, tolerance: float, iterations: int, random: Any, points: int) -> Array | None:
-    stride = max(1, x.size // points)
+def _ransac(x: Array, y: Array, d: Array, tolerance: float, iterations: int, random: Any, least: float) -> Array | None:
+    stride = max(1, x.size // 50_000)
     sx, sy, sd = x[::stride], y[::stride], d[::stride]
+    triples = random.integers(0, sd.size, size=(iterations, 3))
+    rows, columns = (
+        2 * np.sqrt(least) * 2 ** (-3 * random.random((iterations, 1))) * random.uniform(-1, 1, (2, iterations, 2))
+    )
+    at_x = np.clip(np.rint(sx[triples[:, :1]] + columns), 0, sx.max())
+    wanted = np.rint(sy[triples[:, :1]] + rows) * (sx.max() + 1) + at_x
+    triples[:, 1:] = np.minimum(np.searchsorted(sy * (sx.max() + 1) + sx, wanted), sd.size - 1)
     best, most = None, 0
-    for triple in random.integers(0, sd.size, size=(iterations, 3)):
+    for triple in triples:
         system = np.column_stack([sx[triple], sy[triple], np.ones(3)])
         if abs(np.linalg.det(system)) < 0.5:
             continue

@@ -136,6 +136,17 @@ def test_a_slice_of_a_wavy_bowed_board_is_no_plane() -> None:
     assert overlap(found.labels == 1, X < 200) >= 0.97
 
 
+@pytest.mark.parametrize(("height", "level"), [(6, 0.9), (6, 0.6), (8, 1.6)])
+def test_flat_ground_among_hills_is_found(height: float, level: float) -> None:
+    """A tenth of a region that is steady all over: three points of the image lie on it once in a thousand times."""
+    hills = 30 + 0.02 * X + height * np.sin(X / 50) * np.cos(Y / 40)
+    ground = 30 - level + 0.02 * X + 0.004 * Y
+    valley = (X > 60) & (X < 230) & (Y > 40) & (Y < 190)
+    found = planes_of(np.where(valley, np.maximum(hills, ground), hills))
+    assert len(found.coefficients) == 1
+    assert np.mean(found.labels[valley & (hills < ground)] == 1) > 0.9
+
+
 def test_a_rough_wall_is_one_plane() -> None:
     random = np.random.default_rng(0)
     found = planes_of(30 + 0.02 * X + 0.01 * Y + random.normal(0, 0.04, X.shape))

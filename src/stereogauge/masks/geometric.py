@@ -60,7 +60,7 @@ disc_background = _hci(id="disc-background", name="Background at discontinuities
 disc_edge = _hci(
     id="disc-edge", name="Surroundings of discontinuities", definition=r"M_e = M_d \cup M_f \cup M_b", version=2
 )(_of_set("edge", "Depth discontinuities with the bands on both sides."))
-planar = _hci(id="planar", name="Planar surfaces", definition=r"M_p", version=4)(
+planar = _hci(id="planar", name="Planar surfaces", definition=r"M_p", version=5)(
     _of_set(
         "planar",
         "Pixels of planes fitted to the ground truth by RANSAC, away from edges, or of the scene's drawn planes.\n\n"
@@ -80,7 +80,7 @@ fine_surround = _hci(id="fine-surround", name="Background beside fine structures
     name="Curved surfaces",
     definition=r"\{x \in M_0 \setminus (M_p \cup M_s) : D \text{ is smooth around } x\}",
     source=f"after {LIGHT_FIELDS}",
-    version=4,
+    version=5,
 )
 def curved(evaluated: SceneRegions) -> Mask:
     """Smooth surfaces that are no planes: pixels on no plane and no fine structure, smooth over 5 × 5 px.
@@ -119,7 +119,7 @@ def _compute(kind: ObjectKind, text: str) -> Callable[[SceneRegions, float], Mas
     return compute
 
 
-plane = region(id="plane", name="One plane", definition=r"M_{p_i}", source=AFTER, parameters=NUMBER, version=2)(
+plane = region(id="plane", name="One plane", definition=r"M_{p_i}", source=AFTER, parameters=NUMBER, version=3)(
     _compute("plane", "The pixels of one of the scene's planes.")
 )
 structure = region(id="structure", name="One fine structure", definition=r"s \in S", source=AFTER, parameters=NUMBER)(
@@ -195,14 +195,14 @@ def part_textureless(evaluated: SceneRegions) -> Mask:
     return surfaces & evaluated.mask("textureless") if evaluated.scene.has("left") else np.zeros_like(surfaces)
 
 
-@_part("planar", r"M_p \text{ less the parts before}", version=4)
+@_part("planar", r"M_p \text{ less the parts before}", version=5)
 def part_planar(evaluated: SceneRegions) -> Mask:
     """Textured planar surfaces, away from edges."""
     planar = evaluated.geometry.mask(evaluated.geometry.planar)
     return planar & _surfaces(evaluated) & ~evaluated.mask("part-textureless")
 
 
-@_part("other", r"I \text{ less the other parts}", version=4)
+@_part("other", r"I \text{ less the other parts}", version=5)
 def part_other(evaluated: SceneRegions) -> Mask:
     """Known pixels of no other part: textured curved surfaces, away from edges."""
     taken = [evaluated.mask(name) for name in PARTS if name != "part-other"]

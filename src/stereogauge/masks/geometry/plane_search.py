@@ -1,10 +1,12 @@
 """The planar surfaces of a dense ground truth: planes that are planes, whole and not curved.
 
 Candidates come from sequential RANSAC in regions of steady gradient direction (supplement of the paper, section 2.2).
-A candidate grows over all that lies within twice the tolerance and is then examined: what does not lie close to the
-plane, and what a quadratic describes much better than a plane, is no planar surface. Absolute flatness comes before
-shape: over a large wall a quadratic always fits better, and a wall within half the tolerance of its plane is flat. A
-plane ends at edges; what leaves its plane gradually is a slice of a curved surface.
+Such a region may be most of the image: the points of a triple are neighbours, points close to a candidate decide
+between flat and bowed, and one that is no plane leaves nearly all its points to the others. A candidate grows over all
+that lies within twice the tolerance and is then examined: what does not lie close to the plane, and what a quadratic
+describes much better than a plane, is no planar surface. Absolute flatness comes before shape: over a large wall a
+quadratic always fits better, and a wall within half the tolerance of its plane is flat. A plane ends at edges; what
+leaves its plane gradually is a slice of a curved surface.
 """
 
 from __future__ import annotations
@@ -37,11 +39,16 @@ from stereogauge.model import DisparityMap, Mask
 from stereogauge.protocol import GeometryParameters
 
 SEARCH_WIDTH = 750  # px: wider maps are searched at the nearest whole fraction of their size
-MOST_PLANES = 20
+MOST_CANDIDATES = 60  # in a region
+REACH = 2.0  # × side of the square of the least plane: the largest distance in x and y in a triple of points
+CLOSE = 0.5  # × tolerance: points that count for a candidate; a flat surface has more of them than a bowed one
+LEAST_CLOSE = 0.5  # × least plane: the fewest such points
+AGAIN = 0.25  # × tolerance: points that a candidate takes with it that is no plane, so that it is none again
 STEEPEST = 1.0  # px per px: a steeper surface would hide itself from the right camera
 WEAK_SLOPE = 0.05  # px per px: the direction of a weaker gradient is mostly noise
 FLAT = 0.5  # × tolerance: a residual this small is flat, whatever shape it has
 GRADUAL = 0.4  # share of a surface's rim on which it leaves its plane gradually: from there on it is no whole surface
+GRADUAL_IF_BENT = 0.2  # the same of a flat surface that has the shape of a bent one
 RIM = 3  # px: the distance of the rim from the surface
 LEFT = 3.0  # × tolerance: the largest distance from the plane of a rim on which the surface leaves it gradually
 EVEN = 0.75  # × tolerance: the largest residual of a plane, as root mean square; points that fill the band reach 1.15
@@ -112,11 +119,12 @@ def is_plane(search: Search, surface: Surface, free: Mask) -> bool:
     """Whether a surface is flat in absolute terms, or has the shape of a plane, and ends at its edges.
 
     A wall within half the tolerance of its plane is flat, whatever a quadratic gains over hundreds of pixels. So is a
-    strip of a column or of a bowed board; but such a strip ends where the surface leaves the plane gradually. `free`
-    are the flat pixels on which it may go on.
+    strip of a column or of a bowed board; but such a strip ends where the surface leaves the plane gradually, a
+    column's at one of its two long sides at least. `free` are the flat pixels on which it may go on.
     """
-    even = surface.residual <= FLAT * search.tolerance or surface.has_shape_of_plane(search.tolerance)
-    return even and _gradual_share(search, surface, free) < GRADUAL
+    if surface.has_shape_of_plane(search.tolerance):
+        return _gradual_share(search, surface, free) < GRADUAL
+    return surface.residual <= FLAT * search.tolerance and _gradual_share(search, surface, free) < GRADUAL_IF_BENT
 
 
 def _gradual_share(search: Search, surface: Surface, free: Mask) -> float:
@@ -222,17 +230,20 @@ def _regions(search: Search, flat: Mask) -> Iterator[Mask]:
 
 
 def _in_region(search: Search, region: Mask, flat: Mask, random: np.random.Generator) -> Iterator[Surface]:
-    """Plane after plane in a region, until the best remaining one is too small."""
+    """Plane after plane in a region, until the best remaining candidate is too small."""
     points = PlanePoints.of(search.filled, region)
-    for _ in range(MOST_PLANES):
-        plane, found = fit_plane(points, search.tolerance, search.iterations, random)
-        if found < search.least:
+    reach = REACH * math.sqrt(search.least)
+    for _ in range(MOST_CANDIDATES):
+        plane, found = fit_plane(points, CLOSE * search.tolerance, search.iterations, random, reach)
+        if found < LEAST_CLOSE * search.least:
             return
-        near, points = points.split(plane, search.tolerance)
+        near, _ = points.split(plane, CLOSE * search.tolerance)
         core = np.zeros(region.shape, np.bool_)
         core[near.place] = True
         surface = _grown(search, core, plane, flat)
-        if surface is not None:
+        if surface is None:
+            _, points = points.split(plane, AGAIN * search.tolerance)
+        else:
             yield surface
             points = points.where(~surface.mask[points.place])
 

@@ -17,6 +17,7 @@ from stereogauge.protocol import GeometryParameters
 
 SCORED_POINTS = 50_000
 REFITS = 2
+OCTAVES = 3  # below the reach of a triple
 FINEST_STEP, COARSEST_STEP = 1 / 64, 1.0  # px
 FEWEST_LEVELS = 5
 SAMPLED_VALUES = 50_000
@@ -82,6 +83,23 @@ class PlanePoints(Struct, frozen=True):
         near, far = split_by_plane(self.x, self.y, self.d, plane, tolerance)
         return PlanePoints(*near), PlanePoints(*far)
 
+    def triples(self, number: int, random: np.random.Generator, reach: float | None = None) -> NDArray[np.int64]:
+        """Random triples of points; with `reach`, the second and third lie at most so far from the first in x and y.
+
+        Small and large triples are equally frequent. Where no point lies, the next one in reading order is taken.
+        """
+        chosen = random.integers(0, len(self), size=(number, 3))
+        if reach is None:
+            return chosen
+        far = reach * np.exp2(-OCTAVES * random.random((number, 1)))
+        rows, columns = far * random.uniform(-1, 1, (2, number, 2))
+        width = np.int64(self.x.max()) + 1
+        x = np.clip(np.rint(self.x[chosen[:, :1]] + columns), 0, width - 1).astype(np.int64)
+        y = np.rint(self.y[chosen[:, :1]] + rows).astype(np.int64)
+        places = np.searchsorted(self.y.astype(np.int64) * width + self.x.astype(np.int64), y * width + x)
+        chosen[:, 1:] = np.minimum(places, len(self) - 1)
+        return chosen
+
     @property
     def place(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Rows and columns, to index a map with."""
@@ -89,20 +107,20 @@ class PlanePoints(Struct, frozen=True):
 
 
 def fit_plane(
-    points: PlanePoints, tolerance: float, iterations: int, random: np.random.Generator
+    points: PlanePoints, tolerance: float, iterations: int, random: np.random.Generator, reach: float | None = None
 ) -> tuple[Coefficients, int]:
     """RANSAC: the plane with most points within the tolerance, and their number.
 
-    Triples are drawn from, and scored on, at most about a hundred thousand evenly strided points; the best is refitted
-    by least squares, twice to those of them within the tolerance and then to all points within it. Fewer than three
-    points, or points on one line, give no inliers.
+    Triples, of any size or within `reach`, are drawn from, and scored on, at most about a hundred thousand evenly
+    strided points; the best is refitted by least squares, twice to those of them within the tolerance and then to all
+    points within it. Fewer than three points, or points on one line, give no inliers.
     """
     nothing = ((0.0, 0.0, 0.0), 0)
     if len(points) < 3:
         return nothing
     stride = max(1, len(points) // SCORED_POINTS)
     sample = PlanePoints(*(np.ascontiguousarray(part[::stride]) for part in (points.x, points.y, points.d)))
-    triples = random.integers(0, len(sample), size=(iterations, 3))
+    triples = sample.triples(iterations, random, reach)
     plane, found = best_hypothesis(sample.x, sample.y, sample.d, triples, tolerance)
     if not found:
         return nothing
