@@ -17,14 +17,16 @@ from numpy.typing import NDArray
 from stereogauge.kernels.set_scores import normal_angles, plane_distances, second_differences
 from stereogauge.masks.geometry.connected import whole_windows
 from stereogauge.masks.geometry.planes import PlanePoints, drawn_planes, fit_plane
-from stereogauge.masks.geometry.sets import Values
+from stereogauge.masks.geometry.sets import Positions, Values
 from stereogauge.metrics.costs import PixelCosts, mean, percent
 from stereogauge.metrics.declaration import Parameter, metric, percentage
 from stereogauge.metrics.hci import HCI, VARIANT, is_above, nothing_measured
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture, heat, own_limit
+from stereogauge.model import DisparityMap
 
 BUMPINESS, OFFSET, MISORIENTATION = range(3)
+BUMP_REACH = 4  # × s px: the distance at which relative bumps are measured
 OWN_PLANES = "planes fitted to the estimate itself, because there is no ground truth"
 PLANAR = "planar"
 NOT_DRAWN = "no planar region is drawn for this scene; give a label image with --planes"
@@ -51,8 +53,16 @@ def _bumps(m: Measurement) -> Values:
     return m.once("p-bump", lambda: second_differences(m.estimate, m.regions.geometry.planar))
 
 
-def _relative_bumps(m: Measurement) -> Values:
-    return m.once("p-bump-rel", lambda: second_differences(m.error, m.regions.geometry.planar))
+def _distant_differences(values: DisparityMap, pixels: Positions, reach: int) -> Values:
+    """|Δ| over the neighbours `reach` px away, divided by that distance: every map of each reach-th row and column."""
+    rows, columns = np.divmod(pixels, np.int32(values.shape[1]))
+    found = np.empty(pixels.shape, np.float32)
+    for top, left in np.ndindex(reach, reach):
+        chosen = (rows % reach == top) & (columns % reach == left)
+        part = np.ascontiguousarray(values[top::reach, left::reach])
+        places = rows[chosen] // reach * np.int32(part.shape[1]) + columns[chosen] // reach
+        found[chosen] = second_differences(part, places) / np.float32(reach)
+    return found
 
 
 def _offsets(m: Measurement) -> Values:
@@ -196,23 +206,29 @@ def bumpiness(m: Measurement) -> PixelCosts:
 @metric(
     id="p-bump-rel",
     name="Bumpiness of the error on planes",
-    formula=r"\frac{1}{|M_p|}\sum_{x \in M_p} |\Delta (E - D)(x)|",
+    formula=r"\frac{1}{|M_p|}\sum_{x \in M_p} \frac{|\Delta_h (E - D)(x)|}{h}, \quad h = \max(1, 4 s)",
     unit="px",
     source=VARIANT,
     missing="left out",
     region=PLANAR,
     reduce=mean,
     worst_pixel=lambda scene: 8 * scene.span,
-    version=5,
+    version=6,
 )
 def p_bump_rel(m: Measurement) -> PixelCosts:
     """Mean magnitude of the Laplacian of the error on planar surfaces, in px; the ground truth scores exactly 0.
 
-    The steps of a quantised ground truth are bumps of the error: a perfect estimate scores what the note says.
+    Its four neighbours are h = 4·s px away (whole, at least 1) and it is divided by h: the same bump counts the same at
+    every size. The steps of a quantised ground truth are bumps of the error: a perfect estimate scores what the note
+    says.
     """
     sets = m.regions.geometry
-    own = f"the steps of the ground truth ({sets.value_step:g} px) alone make {sets.plane_floors[BUMPINESS]:.3g} px"
-    return _on_planes(m, _relative_bumps(m), own if sets.value_step and sets.planar.size else "")
+    reach = max(1, round(BUMP_REACH * m.scene.resolution))
+    note = ""
+    if sets.value_step and sets.planar.size:
+        own = np.nanmean(_distant_differences(m.gt, sets.planar, reach))
+        note = f"the steps of the ground truth ({sets.value_step:g} px) alone make {own:.3g} px"
+    return _on_planes(m, _distant_differences(m.error, sets.planar, reach), note)
 
 
 @_on_plane(
