@@ -157,6 +157,17 @@ def test_match_takes_a_learned_combination_and_writes_nothing_that_it_cannot_fin
     assert sg.read_disparity(maps / "learned.pfm").shape == (50, 120)
 
 
+@pytest.mark.parametrize("words", [("--by", "entropy"), ("--sigma", 3), ("--temperature", 2)])
+def test_match_says_that_confidence_options_need_a_folder(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[object, ...]
+) -> None:
+    pair = ("match", folder / "One" / "im0.png", folder / "One" / "im1.png", "--ndisp", 16)
+    assert run(*pair) == 0
+    assert "--confidence" not in capsys.readouterr().err
+    assert run(*pair, *words) == 0
+    assert "only --confidence FOLDER writes" in capsys.readouterr().err
+
+
 def test_a_model_is_named_with_its_data_and_its_calibration_is_reported(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -142,6 +142,19 @@ def test_options_for_maps_mean_the_estimates(
         assert "note:" not in err
 
 
+def test_how_maps_were_read_is_not_said_of_maps_that_cannot_be_read(
+    truth: np.ndarray, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder in ("gt", "est/mine"):
+        (tmp_path / folder).mkdir(parents=True)
+    sg.write_disparity(tmp_path / "gt" / "a.png", truth, encoding="kitti")
+    (tmp_path / "est" / "mine" / "a.png").write_bytes(b"no picture")
+    store = tmp_path / "scores.sqlite"
+    _, _, err = run(capsys, "evaluate", tmp_path / "gt", tmp_path / "est", "--store", store, "-m", "mae", "-r", "all")
+    (read,) = [line for line in err.splitlines() if line.startswith("read: ")]
+    assert read == "read: ground truth as kitti (v / 256; 0 = unknown)"
+
+
 def test_a_scale_is_not_meant_for_a_format_that_fixes_its_encoding(
     truth: np.ndarray, estimate: np.ndarray, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

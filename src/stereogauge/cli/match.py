@@ -74,6 +74,8 @@ def command(
         raise MatcherError("A match needs two images: stereogauge match LEFT RIGHT --ndisp 64 --out disparity.pfm.")
     names = options.listed(measures)
     trees = _model(model, names)
+    if confidence is None and (names or trees or sigma is not None or temperature is not None):
+        say("--by, --model, --sigma and --temperature are of maps that only --confidence FOLDER writes: none is made")
     for path in (out, right_out):
         if path is not None:
             options.check_target(str(path), target_encoding, target_scale)

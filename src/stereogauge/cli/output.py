@@ -293,9 +293,8 @@ def print_reading(scenes: Iterable[Scene], results: Iterable[ResultSet]) -> None
     for result in results:
         for source in result.maps.values():
             _add_reading(estimates, source, result.name)
-    parts = [
-        f"{kind} as {_readings(found)}" for kind, found in (("ground truth", truths), ("estimates", estimates)) if found
-    ]
+    read = (("ground truth", _readings(truths)), ("estimates", _readings(estimates)))
+    parts = [f"{kind} as {text}" for kind, text in read if text]
     if parts:
         say(f"read: {'; '.join(parts)}")
 
@@ -313,6 +312,7 @@ def _add_reading(found: dict[tuple[Any, ...], tuple[DisparityFile, list[str]]], 
 
 
 def _readings(found: Mapping[tuple[Any, ...], tuple[DisparityFile, list[str]]]) -> str:
+    """How files were read, with the names that it is about where they differ; "" where none can be read."""
     texts: dict[str, list[str]] = {}
     for file, names in found.values():
         with contextlib.suppress(StereogaugeError):  # a file that cannot be read is reported where it is
