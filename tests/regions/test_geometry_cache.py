@@ -101,15 +101,21 @@ def test_the_key_depends_on_mask_resolution_and_drawn_planes() -> None:
     assert len(keys) == 5
 
 
-def test_the_key_changes_with_each_folder_that_the_sets_depend_on(
+def test_the_key_changes_with_each_source_that_the_sets_depend_on(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     keys = {sets_key(TRUTH, BASE, 1.0, PARAMETERS, None)}
     for place, changed in enumerate(cache.SOURCES):
         package = tmp_path / str(place)
+        package.mkdir()
         for source in cache.SOURCES:
-            shutil.copytree(PACKAGE / source, package / source)
-        (package / changed / ("more.cpp" if changed == "native" else "more.py")).write_text("another line")
+            copy = shutil.copytree if (PACKAGE / source).is_dir() else shutil.copy
+            copy(PACKAGE / source, package / source)
+        more = package / changed
+        if more.is_dir():
+            more /= "more.cpp" if changed == "native" else "more.py"
+        with more.open("a") as file:
+            file.write("# another line")
         monkeypatch.setattr(cache, "source_hash", functools.partial(source_hash, package=package))
         keys.add(sets_key(TRUTH, BASE, 1.0, PARAMETERS, None))
     assert len(keys) == 1 + len(cache.SOURCES)

@@ -27,8 +27,8 @@ from stereogauge.stages import Stage, unseen
 from stereogauge.version import VERSION
 
 DAMAGED = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError)
-SOURCES = ("masks/geometry", "protocol", "kernels", "native")
-"""The code that sets depend on, as whole folders: modules move between them."""
+SOURCES = ("masks/geometry", "protocol.py", "kernels", "native")
+"""The code that sets depend on; whole folders, since modules move between them."""
 
 
 def sets_key(
