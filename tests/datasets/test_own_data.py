@@ -148,6 +148,8 @@ def test_a_folder_of_one_algorithm_names_it_in_every_layout(name: str, tmp_path:
         sg.write_disparity(path, TRUTH)
     for folder in (tmp_path / "runs", tmp_path / "runs" / "mine"):
         assert [(found.name, len(found.maps)) for found in sg.load_results(folder, data)] == [("mine", 2)]
+    (tmp_path / "runs" / "results.toml").write_text('name = "Mine, tuned"\n')
+    assert [found.name for found in sg.load_results(tmp_path / "runs", data)] == ["Mine, tuned"]
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import contextlib
 import gzip
 import importlib.util
 import io
+import itertools
 import mmap
 import os
 import re
@@ -298,16 +299,12 @@ def inflate(parts: Iterable[memoryview], expected: int) -> bytearray | None:
 
     Memory grows with what really comes out, not with what a header promised.
     """
-    stream = zlib.decompressobj()
-    produced = bytearray()
+    stream, produced = zlib.decompressobj(), bytearray()
     try:
-        for piece in _pieces(parts):
-            pending: bytes | memoryview = piece
-            while len(pending) and not stream.eof:
-                produced += stream.decompress(pending, min(STEP, expected + 1 - len(produced)))
-                if len(produced) > expected:
-                    return None
-                pending = stream.unconsumed_tail
+        for piece in _inflated(stream, parts):
+            produced += piece
+            if len(produced) > expected:
+                return None
     except zlib.error:
         return None
     return produced if stream.eof and len(produced) == expected else None
@@ -315,19 +312,17 @@ def inflate(parts: Iterable[memoryview], expected: int) -> bytearray | None:
 
 def inflates_beyond(data: memoryview, limit: int) -> bool:
     """Whether a zlib stream holds more than `limit` bytes; what comes out is counted and not kept."""
-    stream, produced = zlib.decompressobj(), 0
-    for piece in _pieces([data]):
-        pending: bytes | memoryview = piece
-        while len(pending) and not stream.eof:
-            produced += len(stream.decompress(pending, STEP))
-            if produced > limit:
-                return True
-            pending = stream.unconsumed_tail
-    return False
+    return any(total > limit for total in itertools.accumulate(map(len, _inflated(zlib.decompressobj(), [data]))))
 
 
-def _pieces(parts: Iterable[memoryview]) -> Iterator[memoryview]:
-    """The parts cut into small pieces, because zlib copies what it has not consumed at each step."""
+def _inflated(stream: Any, parts: Iterable[memoryview]) -> Iterator[bytes]:
+    """What a zlib stream holds, by and by; a `zlib.error` where it is broken.
+
+    The parts are cut into small pieces, because zlib copies what it has not consumed at each step.
+    """
     for part in parts:
         for start in range(0, len(part), SMALL_STEP):
-            yield part[start : start + SMALL_STEP]
+            pending: bytes | memoryview = part[start : start + SMALL_STEP]
+            while len(pending) and not stream.eof:
+                yield stream.decompress(pending, STEP)
+                pending = stream.unconsumed_tail

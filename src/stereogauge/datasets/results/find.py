@@ -133,6 +133,8 @@ def find_results(
     results: list[ResultSet] = []
     for algorithm, found in sorted(groups.items()):
         own = manifest_of(algorithm, manifests)
+        if len(groups) == 1 and not own.name and "" in manifests:
+            own = replace(own, name=manifests[""].name)
         result, unused = _result_set(algorithm, found, files, dataset, own, meant[algorithm])
         rest += unused
         results += [result] if result.maps else []

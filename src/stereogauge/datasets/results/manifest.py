@@ -163,19 +163,16 @@ def _of_results(content: Mapping[str, Any]) -> bool:
 
 
 def manifest_of(algorithm: str, manifests: Mapping[str, ResultManifest]) -> ResultManifest:
-    """What all manifests together say of one algorithm."""
-    top = manifests.get("", ResultManifest())
-    chosen = top.algorithms.get(algorithm, ResultManifest()).over(top)
-    chosen = replace(chosen, name=top.algorithms[algorithm].name if algorithm in top.algorithms else "")
-    if not algorithm:
-        return replace(chosen, name=top.name)
-    folder = ""
-    for part in algorithm.split("/"):
-        folder = f"{folder}/{part}" if folder else part
-        if folder in manifests:
-            chosen = replace(
-                manifests[folder].over(chosen), name=manifests[folder].name if folder == algorithm else chosen.name
-            )
+    """What all manifests together say of one algorithm; a name is that of its own folder or table."""
+    chosen, parts = ResultManifest(), algorithm.split("/") if algorithm else []
+    for depth in range(len(parts) + 1):
+        above, below = "/".join(parts[:depth]), "/".join(parts[depth:])
+        if above not in manifests:
+            continue
+        own = manifests[above]
+        chosen = replace(own.over(chosen), name=chosen.name if below else own.name)
+        if below in own.algorithms:
+            chosen = own.algorithms[below].over(chosen)
     return chosen
 
 
@@ -196,13 +193,9 @@ def of_map(choice: Word | Mapping[str, Word] | None, name: str) -> Word | None:
 def manifest_beside(folder: Path) -> ResultManifest:
     """What the manifests in `folder` and the three folders above say of the results in it; the nearest one wins."""
     places = [folder, *folder.parents][:4]
-    chosen = ResultManifest()
-    for place in reversed(places):
+    found: dict[str, ResultManifest] = {}
+    for place in places:
         file = next((place / name for name in FILENAMES if (place / name).is_file()), None)
         if file is not None and _of_results(content := read_toml(file, WHAT, DatasetError)):
-            own = _manifest(content, str(file))
-            chosen = own.over(chosen)
-            algorithm = folder.relative_to(place).as_posix()
-            if algorithm in own.algorithms:
-                chosen = own.algorithms[algorithm].over(chosen)
-    return chosen
+            found[place.relative_to(places[-1]).as_posix().removeprefix(".")] = _manifest(content, str(file))
+    return manifest_of(folder.relative_to(places[-1]).as_posix().removeprefix("."), found)
