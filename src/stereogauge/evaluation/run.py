@@ -29,7 +29,7 @@ from stereogauge.metrics.measurement import Fact
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import Protocol
 from stereogauge.scores.column import Column, columns_of_scene, confidence_columns, declared_columns
-from stereogauge.scores.score import CellScores, Failure
+from stereogauge.scores.score import Failure
 from stereogauge.store import Store
 from stereogauge.store.sources import confidence_text, paths_of, source_of_text, source_text
 from stereogauge.store.write import MapRecord
@@ -214,6 +214,19 @@ class Summary(Struct):
     gaps: dict[str, tuple[int, str]] = field(default_factory=dict)
     doubts: list[Finding] = field(default_factory=list)
 
+    def add(self, result: GroupResult) -> None:
+        """Count what came of a group."""
+        self.done += len(result.cells)
+        self.failures += result.failures
+        self.seconds += result.seconds
+        self.doubts += [doubt for doubt in result.doubts if doubt not in self.doubts]
+        for cell in result.cells:
+            for place, note in cell.notes.items():
+                if math.isnan(cell.values[place]):
+                    metric = cell.columns[place].metric
+                    count, first = self.gaps.get(metric, (0, note))
+                    self.gaps[metric] = (count + 1, first)
+
 
 def run_plan(
     plan: Plan,
@@ -237,84 +250,62 @@ def run_plan(
     store.check_writable()
     run = store.begin_run(command)
     store.register(plan.dataset, plan.contents, plan.results, plan.protocol)
-    runner = _Runner(plan, store, executor, progress, summary, run)
+
+    def submit(group: CellGroup) -> Future[GroupResult]:
+        progress.scene(group.scene.id)
+        return executor.submit(evaluate_group, group)
+
+    def keep(outcomes: Iterable[TaskOutcome[CellGroup, GroupResult]]) -> None:
+        for outcome in outcomes:
+            if isinstance(outcome.problem, Unreachable):
+                raise outcome.problem
+            result = outcome.answer or _lost(outcome.task, outcome.reason)
+            # One transaction: all cells and failures of a group are stored, or none.
+            store.write(result.cells, maps=_map_records(outcome.task, result), failures=result.failures, run=run)
+            summary.add(result)
+            progress.advance(len(result.cells), len(result.failures))
+        summary.retried = tasks.retried
+
+    groups = plan.groups(worker_count(executor))
+    alive = alive_check(executor)
+    tasks = Tasks(submit, lambda: worker_count(executor), groups, again=CellGroup.split, check_alive=alive)
     progress.start(plan.cells, plan.stored)
     try:
-        runner.record((), (), plan.unreadable)
-        runner.store_all(runner.tasks.outcomes())
+        if plan.unreadable:
+            store.write([], failures=plan.unreadable, run=run)
+            summary.failures += plan.unreadable
+            progress.advance(0, len(plan.unreadable))
+        keep(tasks.outcomes())
         store.finish_run(run)
     except KeyboardInterrupt:
         summary.interrupted = True
-        runner.store_all(runner.tasks.finished_outcomes())
+        keep(tasks.finished_outcomes())
     except Unreachable:
-        runner.store_all(runner.tasks.finished_outcomes())
+        keep(tasks.finished_outcomes())
         raise
     finally:
         progress.finish()
     return summary
 
 
-class _Runner:
-    def __init__(
-        self, plan: Plan, store: Store, executor: Executor, progress: Progress, summary: Summary, run: int
-    ) -> None:
-        self.store, self.executor, self.progress, self.summary, self.run = store, executor, progress, summary, run
-        workers = worker_count(executor)
-        alive = alive_check(executor)
-        self.tasks = Tasks(
-            self.submit,
-            lambda: worker_count(executor),
-            plan.groups(workers),
-            again=CellGroup.split,
-            check_alive=alive,
+def _lost(group: CellGroup, reason: str) -> GroupResult:
+    """The result of a group that no worker finished."""
+    return GroupResult((), tuple(group.failure(cell, reason) for cell in group.cells), 0.0)
+
+
+def _map_records(group: CellGroup, result: GroupResult) -> list[MapRecord]:
+    """Where the maps of the computed cells came from."""
+    planned = {cell.algorithm: cell for cell in group.cells}
+    return [
+        MapRecord(
+            dataset=group.scene.dataset,
+            scene=group.scene.id,
+            algorithm=cell.algorithm,
+            content=cell.content,
+            source=source_text(cell.estimate),
+            right_source=source_text(cell.right_estimate),
+            extras=dict(cell.extras),
+            confidence=confidence_text(cell.confidence),
         )
-
-    def submit(self, group: CellGroup) -> Future[GroupResult]:
-        self.progress.scene(group.scene.id)
-        return self.executor.submit(evaluate_group, group)
-
-    def store_all(self, outcomes: Iterable[TaskOutcome[CellGroup, GroupResult]]) -> None:
-        for outcome in outcomes:
-            group, result = outcome.task, outcome.answer
-            if isinstance(outcome.problem, Unreachable):
-                raise outcome.problem
-            if result is None:
-                failures = tuple(group.failure(cell, outcome.reason) for cell in group.cells)
-                result = GroupResult((), failures, 0.0)
-            self.summary.seconds += result.seconds
-            self.summary.doubts += [doubt for doubt in result.doubts if doubt not in self.summary.doubts]
-            planned = {cell.algorithm: cell for cell in group.cells}
-            maps = [_map_record(group.scene, planned[done.algorithm]) for done in result.cells]
-            self.record(result.cells, maps, result.failures)
-        self.summary.retried = self.tasks.retried
-
-    def record(self, done: Sequence[CellScores], maps: Sequence[MapRecord], failed: Sequence[Failure]) -> None:
-        """Store cells and failures in one transaction: all of them are there, or none."""
-        if not done and not failed:
-            return
-        self.store.write(done, maps=maps, failures=failed, run=self.run)
-        self.summary.done += len(done)
-        gaps = [
-            (cell.columns[k].metric, note)
-            for cell in done
-            for k, note in cell.notes.items()
-            if math.isnan(cell.values[k])
-        ]
-        for metric, note in gaps:
-            count, first = self.summary.gaps.get(metric, (0, note))
-            self.summary.gaps[metric] = (count + 1, first)
-        self.summary.failures += failed
-        self.progress.advance(len(done), len(failed))
-
-
-def _map_record(scene: Scene, cell: PlannedCell) -> MapRecord:
-    return MapRecord(
-        dataset=scene.dataset,
-        scene=scene.id,
-        algorithm=cell.algorithm,
-        content=cell.content,
-        source=source_text(cell.estimate),
-        right_source=source_text(cell.right_estimate),
-        extras=dict(cell.extras),
-        confidence=confidence_text(cell.confidence),
-    )
+        for cell in (planned[done.algorithm] for done in result.cells)
+    ]

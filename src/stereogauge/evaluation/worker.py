@@ -18,7 +18,7 @@ from stereogauge.evaluation.evaluate import evaluate_cell, resized
 from stereogauge.io.files import load_disparity
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.measurement import Fact
-from stereogauge.model import DisparityMap, Scene
+from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
 from stereogauge.registry import plugin_place
 from stereogauge.scores.column import VersionedColumn
@@ -72,6 +72,7 @@ def evaluate_group(group: CellGroup) -> GroupResult:
     """
     started = time.perf_counter()
     scene_regions = SceneRegions(group.scene, group.protocol)
+    host = socket.gethostname()
     cells: list[CellScores] = []
     failures: list[Failure] = []
     doubts = scene_doubts(group.scene)
@@ -80,7 +81,20 @@ def evaluate_group(group: CellGroup) -> GroupResult:
             estimate = load_disparity(cell.estimate)
             if group.resize:
                 estimate = resized(estimate, group.scene.shape)
-            cells.append(compute(cell, estimate, scene_regions, group.resize))
+            begun = time.perf_counter()
+            scores = evaluate_cell(
+                estimate,
+                scene_regions,
+                [column.column for column in cell.columns],
+                algorithm=cell.algorithm,
+                right_estimate=cell.right_estimate,
+                next_estimate=cell.next_estimate,
+                confidence=cell.confidence,
+                extras=cell.extras,
+                resize=group.resize,
+            )
+            seconds = time.perf_counter() - begun
+            cells.append(CellScores.of_scores(scores, cell.columns, inputs=cell.inputs, seconds=seconds, host=host))
             doubts += map_doubts(cell.algorithm, estimate, group.scene, cell.estimate)
         except Unreachable:
             raise
@@ -94,22 +108,3 @@ def evaluate_group(group: CellGroup) -> GroupResult:
             failures.append(group.failure(cell, f"{reason}{type(problem).__name__}: {problem}", traceback.format_exc()))
     group.scene.release()
     return GroupResult(tuple(cells), tuple(failures), time.perf_counter() - started, tuple(doubts))
-
-
-def compute(cell: PlannedCell, estimate: DisparityMap, scene_regions: SceneRegions, resize: bool) -> CellScores:
-    """All columns of one cell, whose map was read already."""
-    started = time.perf_counter()
-    wanted = [column.column for column in cell.columns]
-    scores = evaluate_cell(
-        estimate,
-        scene_regions,
-        wanted,
-        algorithm=cell.algorithm,
-        right_estimate=cell.right_estimate,
-        next_estimate=cell.next_estimate,
-        confidence=cell.confidence,
-        extras=cell.extras,
-        resize=resize,
-    )
-    seconds = time.perf_counter() - started
-    return CellScores.of_scores(scores, cell.columns, inputs=cell.inputs, seconds=seconds, host=socket.gethostname())
