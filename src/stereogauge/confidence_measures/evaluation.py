@@ -1,4 +1,4 @@
-"""How well confidence measures foretell errors: curves per scene and pooled, and the table of their figures."""
+"""How well confidence measures predict errors: curves per scene and pooled, and the table of their figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calibration files in the forms that people have, recognised by their content.
+"""Calibration files in common formats, recognised by their content.
 
 Middlebury's `calib.txt` (also ETH3D's), KITTI's projection matrices, OpenCV's YAML, XML and JSON (`cv2.FileStorage`),
 ROS `camera_info`, Kalibr's camchain, and JSON or YAML with plain numbers. Rectified cameras share f; the left one is

@@ -219,7 +219,7 @@ class Function:
 
 
 def aligned(count: int, kind: DTypeLike, line: int = 64) -> NDArray[Any]:
-    """Room for `count` values that begins at a line of the cache."""
+    """An uninitialised array of `count` values, aligned to a line of the cache."""
     bytes_needed = count * np.dtype(kind).itemsize
     room = np.empty(bytes_needed + line, np.uint8)
     start = -room.ctypes.data % line

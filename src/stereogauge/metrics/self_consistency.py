@@ -1,6 +1,6 @@
 """Metrics of a map by itself, without ground truth: its smoothness, and whether both views' maps agree.
 
-A smooth map may be wrong from end to end, and a true depth edge is steep: read these beside a metric that knows the
+A smooth map may be wrong everywhere, and a true depth edge is steep: read these beside a metric that knows the
 truth.
 """
 

@@ -144,7 +144,7 @@ class DirectionHistogram(Struct, frozen=True):
 
     @property
     def centres(self) -> NDArray[np.float64]:
-        """The bins' middles in degrees."""
+        """The centres of the bins in degrees."""
         width = 360 / self.truth.size
         return np.asarray(-180 + width * np.arange(self.truth.size), dtype=np.float64)
 

@@ -110,7 +110,7 @@ class _TallyWorkspace:
 
 
 def _zeros(shape: tuple[int, ...], kind: type[Number]) -> NDArray[Number]:
-    """Zeros whose vectors do not cross the lines of the cache."""
+    """Zeros, aligned to the lines of the cache."""
     room: NDArray[Any] = aligned(math.prod(shape), kind)
     room[:] = 0
     return room.reshape(shape)

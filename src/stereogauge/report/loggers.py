@@ -1,4 +1,4 @@
-"""Scores into the experiment trackers that people have: MLflow, Weights & Biases, TensorBoard, or anything alike."""
+"""Log scores to experiment trackers: MLflow, Weights & Biases, TensorBoard, or anything alike."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Damage of input images: how much worse the maps of a matcher become when its images do, as curves.
 
-The radiometric and geometric challenges that Haeusler and Klette and the authors of the HCI metrics wish for, made
-controllable: a damage changes both views of a pair by a strength, the matcher runs on the damaged pair, and its map is
-measured with the scene's ground truth. Strength 0 is the pair as it is.
+These are the radiometric and geometric challenges that Haeusler and Klette and the authors of the HCI metrics ask for.
+A damage changes both views of a pair by a strength, the matcher runs on the damaged pair, and its map is measured with
+the scene's ground truth. Strength 0 is the unchanged pair.
 """
 
 from __future__ import annotations

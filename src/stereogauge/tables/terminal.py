@@ -24,7 +24,7 @@ GAP = 2
 
 
 def plain_text(table: Table) -> str:
-    """The title, the columns side by side under their headings, the notes; none of them is ever wrapped."""
+    """The title, the columns side by side under their headings, the notes; none of them is wrapped."""
     heads = [_parts(heading) for heading in table.header]
     height = max(map(len, heads), default=0)
     lines = [list(line) for line in zip(*([""] * (height - len(head)) + head for head in heads), strict=True)]
@@ -179,7 +179,7 @@ def _blocks(sizes: Sequence[int], room: int) -> list[list[int]]:
 
 
 def _shrunk(natural: Sequence[int], least: Sequence[int], room: int) -> list[int]:
-    """Widths that fit, the widest column giving way first."""
+    """Widths that fit, the widest column being reduced first."""
     widths = list(natural)
     while sum(widths) > room:
         candidates = [place for place in range(len(widths)) if widths[place] > least[place]]

@@ -82,7 +82,7 @@ class ConcurrencyLimit:
             last.set_exception(refusal)
 
     def _pass_on(self) -> None:
-        """Let the next address have its turn; it then waits behind all others."""
+        """Serve the next address, which is then queued behind all others."""
         while self._waiting:
             client = next(iter(self._waiting))
             queue = self._waiting.pop(client)

@@ -1,4 +1,4 @@
-"""The folder of submissions: readable by the server alone, measured, and tidy after a stop."""
+"""The folder of submissions: readable by the server only, with a measured size, and cleaned after a stop."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ NUMBERS = ("metric", "region", "value", "sum", "count", "missing", "note")
 
 
 class HostError(StereogaugeError):
-    """Something of the host's that keeps every submission from being evaluated, such as a full disk."""
+    """A problem of the host that prevents every evaluation, such as a full disk."""
 
 
 class SceneMaps(Struct, frozen=True):
