@@ -97,6 +97,13 @@ class MissingLibrary(StereogaugeError, ImportError):  # noqa: N818
     """The native library is not there, or cannot be built."""
 
 
+def check_one_size(what: str, shape: tuple[int, ...], other: str, wanted: tuple[int, ...]) -> None:
+    """Raise a `SizeError` where `what`, a map, mask or image, has another shape than `other`."""
+    if shape != wanted:
+        found, needed = ("×".join(map(str, reversed(one))) for one in (shape, wanted))
+        raise SizeError(f"{what} is {found}, {other} {needed}; both must have one size.")
+
+
 def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> UnknownNameError:
     """The error for a name that is not in `allowed`, with the nearest one suggested."""
     names = sorted(allowed)

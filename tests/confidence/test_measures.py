@@ -214,7 +214,7 @@ def test_measures_say_what_they_miss() -> None:
             sg.confidence(result, [name])
     with pytest.raises(UnknownNameError, match="Did you mean 'entropy'"):
         sg.confidence(result, ["entropie"])
-    with pytest.raises(SizeError, match="Ground truth has shape"):
+    with pytest.raises(SizeError, match="The ground truth is"):
         sg.confidence(result, ["oracle"], gt=np.zeros((2, 2)))
 
 

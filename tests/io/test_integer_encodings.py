@@ -68,7 +68,7 @@ def test_sintel_masks_make_pixels_unknown(tmp_path: Path) -> None:
 def test_a_mask_of_another_size_names_both_sizes(tmp_path: Path) -> None:
     path = write_png(tmp_path / "a.png", [[[0, 0, 1], [0, 0, 2]]])
     mask = write_png(tmp_path / "mask.png", [[255, 0, 0]])
-    with pytest.raises(SizeError, match=r"mask\.png: the mask has 3 × 1 pixels, .*a\.png has 2 × 1"):
+    with pytest.raises(SizeError, match=r"The mask .*mask\.png is 3×1, .*a\.png 2×1"):
         read_disparity(path, encoding="sintel", masks=(mask,))
 
 

@@ -114,7 +114,7 @@ def test_files_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("left", "right", "options", "kind", "message"),
     [
-        (np.zeros((4, 5)), np.zeros((4, 6)), {}, SizeError, "found 5 x 4 and 6 x 4"),
+        (np.zeros((4, 5)), np.zeros((4, 6)), {}, SizeError, "is 5×4, the right one 6×4"),
         (np.zeros((4, 5)), np.zeros((4, 5)), {"ndisp": 0}, MatcherError, "between 1 and"),
         (np.zeros((4, 5)), np.zeros((4, 5)), {"ndisp": 2.5}, MatcherError, "whole number"),
         (np.full((4, 5), np.nan), np.zeros((4, 5)), {}, FileError, "not finite"),

@@ -56,7 +56,7 @@ def test_without_a_right_map_there_is_a_reason_and_no_number() -> None:
 
 
 def test_maps_of_two_sizes_are_refused() -> None:
-    with pytest.raises(SizeError, match="5×2 and the right one 4×2"):
+    with pytest.raises(SizeError, match="5×2, the right one 4×2"):
         left_right_difference(np.ones((2, 5), np.float32), np.ones((2, 4), np.float32))
 
 

@@ -187,7 +187,7 @@ def test_bumpiness_is_that_of_drawn_planes_and_of_nothing_else() -> None:
 
 def test_drawn_planes_of_another_size_or_in_colour_are_refused(tmp_path: Path) -> None:
     small = Scene("small", gt=PLANE, metadata={"planes": np.ones((5, 5), np.uint8)})
-    with pytest.raises(SizeError, match="drawn planes of scene 'small' are 5×5"):
+    with pytest.raises(SizeError, match="drawn planes of scene 'small' is 5×5"):
         scores(PLANE, ["p-off"], small)
     colours = np.zeros((HEIGHT, WIDTH, 3), np.uint8)
     colours[..., 0] = 200

@@ -77,7 +77,7 @@ def test_a_cloud_as_a_file(tmp_path: Path) -> None:
     assert rows["z"].tolist() == [2.0, 1.0]
     assert rows["x"] == pytest.approx([-0.02, 0.01])
     assert rows[["red", "green", "blue"]].tolist() == [(1, 2, 3), (7, 8, 9)]
-    with pytest.raises(sg.StereogaugeError, match="colours need an image of the map's size"):
+    with pytest.raises(sg.StereogaugeError, match=r"image of the colours .* both must have one size"):
         write_ply(tmp_path / "cloud.ply", CALIBRATION.points(disparity), image[:, :2])
 
 

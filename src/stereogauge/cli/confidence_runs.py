@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from stereogauge.cli import options
 from stereogauge.cli.output import say
@@ -30,7 +29,7 @@ from stereogauge.confidence_measures.paper import PAPER
 from stereogauge.confidence_measures.run import LEARNED, PAPER_DOMAIN, ConfidenceChoices, SceneRun, run_scene
 from stereogauge.confidence_measures.sparsification import sparsify
 from stereogauge.datasets.declaration import stated_range
-from stereogauge.errors import FileError, NotApplicable, SizeError
+from stereogauge.errors import FileError, NotApplicable, check_one_size
 from stereogauge.evaluation.matchers import wanted_matcher
 from stereogauge.figures.chart import Chart
 from stereogauge.hashing import values_hash
@@ -193,9 +192,9 @@ def file_run(
     estimate = DisparityFile(_path_of(disparity, scene.id), files.encoding, files.scale).read()
     sources = {one.name: one.source(scene.id) for one in maps}
     found = {name: source.read() for name, source in sources.items()}
-    _check_size("disparity map", estimate, scene)
-    for name, values in found.items():
-        _check_size(f"confidence map {name!r}", values, scene)
+    shapes = {"disparity map": estimate.shape} | {f"confidence map {name!r}": one.shape for name, one in found.items()}
+    for what, shape in shapes.items():
+        check_one_size(f"The {what} of scene {scene.id!r}", shape, "its ground truth", scene.shape)
     region = file_domain(scene, domain)
     return SceneRun(
         scene=scene.id,
@@ -220,14 +219,6 @@ def file_domain(scene: Scene, domain: str) -> str:
 
 def _path_of(template: str, scene: str) -> str:
     return template.replace("{scene}", scene)
-
-
-def _check_size(what: str, values: NDArray[Any], scene: Scene) -> None:
-    if values.shape != scene.shape:
-        raise SizeError(
-            f"The {what} of scene {scene.id!r} is {values.shape[1]}×{values.shape[0]}, its ground truth "
-            f"{scene.shape[1]}×{scene.shape[0]}; both must have one size."
-        )
 
 
 def _found(path: str, disparity: DisparityMap) -> MatchResult:

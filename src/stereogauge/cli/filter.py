@@ -9,7 +9,7 @@ import typer
 
 from stereogauge.cli import options
 from stereogauge.cli.output import print_rows, say
-from stereogauge.errors import FileError, SizeError, unknown_name
+from stereogauge.errors import FileError, check_one_size, unknown_name
 
 if TYPE_CHECKING:
     from stereogauge.model import Better
@@ -56,11 +56,7 @@ def command(
     path, better = _directed(confidence)
     estimate = DisparityFile(disparity, files.encoding, files.scale).read()
     order = ConfidenceSource(path, better).read()
-    if order.shape != estimate.shape:
-        raise SizeError(
-            f"{path} is {order.shape[1]}×{order.shape[0]}, {disparity} {estimate.shape[1]}×{estimate.shape[0]}; "
-            "both must have one size."
-        )
+    check_one_size(path, order.shape, disparity, estimate.shape)
     labels = None if classes is None else read_pixels(classes)
     # The map is read as lower = sure; a threshold is meant in the numbers of the file.
     limits = [one if better == "lower" else -one for one in threshold or ()]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 import typer
 
-from stereogauge.errors import FileError, SizeError, StereogaugeError
+from stereogauge.errors import FileError, SizeError, StereogaugeError, check_one_size
 from stereogauge.loading import Declaration, convert, entry, entry_types, is_table, options_of
 from stereogauge.protocol import Protocol, load_protocol, parse_override
 from stereogauge.scores.scope import Names
@@ -331,11 +331,9 @@ def check_images(scene: Scene) -> None:
     """Refuse images of a scene that have another size than its ground truth."""
     images = {"left": scene.left if scene.has("left") else None, "right": scene.right if scene.has("right") else None}
     for part, image in images.items():
-        if image is not None and image.shape[:2] != scene.shape:
-            raise SizeError(
-                f"The {part} image is {image.shape[1]}×{image.shape[0]}, the ground truth of scene {scene.id!r} "
-                f"{scene.shape[1]}×{scene.shape[0]}; both must have one size."
-            )
+        if image is not None:
+            truth = f"the ground truth of scene {scene.id!r}"
+            check_one_size(f"The {part} image", image.shape[:2], truth, scene.shape)
 
 
 def chosen_protocol(

@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from stereogauge.errors import NotApplicable, SizeError, StereogaugeError
+from stereogauge.errors import NotApplicable, StereogaugeError, check_one_size
 from stereogauge.kernels.cost_summary import CostSummary, RowSummary, Scales, flat_costs
 from stereogauge.kernels.left_right import left_right_differences
 from stereogauge.kernels.threads import in_threads
@@ -47,8 +47,8 @@ class Evidence(Struct, frozen=True, eq=False, dict=True):
     ) -> Evidence:
         """Evidence with the matcher's own scales (P2 for SGM) unless others are given."""
         truth = None if gt is None else as_disparity(gt, "ground truth")
-        if truth is not None and truth.shape != result.disparity.shape:
-            raise SizeError(f"Ground truth has shape {truth.shape}, the disparity map {result.disparity.shape}.")
+        if truth is not None:
+            check_one_size("The ground truth", truth.shape, "the disparity map", result.disparity.shape)
         for name, value in (("sigma", sigma), ("temperature", temperature)):
             if value is not None and not 0 < value < np.inf:
                 raise StereogaugeError(f"The {name} of costs is a positive number; found {value:g}.")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.confidence_measures.sparsification import is_bad
-from stereogauge.errors import NotApplicable, SizeError, StereogaugeError, unknown_name
+from stereogauge.errors import NotApplicable, StereogaugeError, check_one_size, unknown_name
 from stereogauge.kernels.edges import fill_background
 from stereogauge.matching.postprocess import OCCLUDED, interpolate
 from stereogauge.model import DisparityMap, Mask, as_disparity
@@ -47,8 +47,7 @@ def filter(  # noqa: A001 – the verb of the public interface
     """
     estimate = as_disparity(disparity)
     order = np.asarray(confidence)
-    if order.shape != estimate.shape:
-        raise SizeError(f"The confidence map has shape {order.shape}, the disparity map {estimate.shape}.")
+    check_one_size("The confidence map", order.shape, "the disparity map", estimate.shape)
     if (density is None) == (threshold is None):
         raise StereogaugeError("A filter takes either a density between 0 and 1 or a threshold of the confidence.")
     values = -order.astype(np.float64) if higher_is_better else order.astype(np.float64)

@@ -20,7 +20,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.display import Displayed
-from stereogauge.errors import NotApplicable, SizeError, StereogaugeError, unknown_name
+from stereogauge.errors import NotApplicable, StereogaugeError, check_one_size, unknown_name
 from stereogauge.model import Calibration, DisparityMap, Mask, as_disparity
 
 GUARD = np.float32(1e-6)
@@ -285,8 +285,8 @@ def domain_values(
     order = np.asarray(confidence)
     estimate, truth = as_disparity(disparity), as_disparity(gt, "ground truth")
     for name, array in (("confidence map", order), ("ground truth", truth), ("mask", mask)):
-        if array is not None and array.shape != estimate.shape:
-            raise SizeError(f"The {name} has shape {array.shape}, the disparity map {estimate.shape}.")
+        if array is not None:
+            check_one_size(f"The {name}", array.shape, "the disparity map", estimate.shape)
     domain = np.isfinite(truth)
     if mask is not None:
         domain &= np.asarray(mask, np.bool_)

@@ -17,7 +17,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.confidence_measures.files import ConfidenceSource
-from stereogauge.errors import NotApplicable, SizeError, StereogaugeError
+from stereogauge.errors import NotApplicable, StereogaugeError, check_one_size
 from stereogauge.evaluation.evaluate import measure, result_sets, scene_list
 from stereogauge.io.files import load_disparity
 from stereogauge.masks.scene_regions import SceneRegions
@@ -276,11 +276,8 @@ def _read(result: ResultSet, name: str, regions: SceneRegions, column: Column, c
     source = ConfidenceSource.of(result, name) if cut else None
     doubt = None if source is None else source.read()
     for what, values in (("map", estimate), ("confidence map", doubt)):
-        if values is not None and values.shape != regions.scene.shape:
-            raise SizeError(
-                f"The {what} of {result.name!r} on {name!r} is {values.shape[1]}×{values.shape[0]}, the scene "
-                f"{regions.scene.shape[1]}×{regions.scene.shape[0]}; both must have one size."
-            )
+        if values is not None:
+            check_one_size(f"The {what} of {result.name!r} on {name!r}", values.shape, "the scene", regions.scene.shape)
     try:
         domain = regions.mask(column.region) & np.isfinite(regions.scene.gt)
     except NotApplicable:

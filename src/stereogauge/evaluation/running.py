@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from stereogauge.datasets.plausibility import Finding, doubt_lines, map_doubts, scene_doubts
 from stereogauge.disparity import as_array, as_disparity
-from stereogauge.errors import ProtocolError, SizeError, StereogaugeError
+from stereogauge.errors import ProtocolError, SizeError, StereogaugeError, check_one_size
 from stereogauge.evaluation.evaluate import MetricSource, evaluate_cell, measured_protocol, warn_of
 from stereogauge.io.files import load_mask
 from stereogauge.masks.scene_regions import SceneRegions
@@ -177,12 +177,5 @@ def _limited(truth: NDArray[Any], mask: NDArray[Any] | None) -> NDArray[Any]:
     if mask is None:
         return truth
     inside: Mask = load_mask(mask)
-    if inside.shape != truth.shape:
-        raise SizeError(
-            f"The mask is {inside.shape[1]}×{inside.shape[0]}, the truth {truth.shape[1]}×{truth.shape[0]}; both must "
-            "have one size."
-        )
+    check_one_size("The mask", inside.shape, "the truth", truth.shape)
     return np.where(inside, as_array(truth), np.float32(np.nan))
-
-
-__all__ = ["Running"]

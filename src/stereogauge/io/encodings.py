@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.disparity import DisparityMap, as_disparity
-from stereogauge.errors import FileError, SizeError, StereogaugeError, unknown_name
+from stereogauge.errors import FileError, StereogaugeError, check_one_size, unknown_name
 from stereogauge.io import isolated, numpy_, pfm, png, tiff
 from stereogauge.io.content import Decoding, DepthGeometry, FileContent, display_name, fetch, inner_suffix, suffix_of
 from stereogauge.io.images import BY_PILLOW, LOSSY, PNG_SIGNATURE, decode_png, read_pixels, read_png_header
@@ -371,9 +371,5 @@ def _unknown_pixels(mask: PathLike, disparity: DisparityMap, name: str) -> NDArr
     marked = np.asarray(pixels != 0)
     if marked.ndim == 3:
         marked = np.asarray(marked.any(axis=2))
-    if marked.shape != disparity.shape:
-        raise SizeError(
-            f"{display_name(mask)}: the mask has {marked.shape[1]} × {marked.shape[0]} pixels, {name} has "
-            f"{disparity.shape[1]} × {disparity.shape[0]}."
-        )
+    check_one_size(f"The mask {display_name(mask)}", marked.shape, name, disparity.shape)
     return marked

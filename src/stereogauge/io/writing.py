@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.errors import FileError, SizeError, one_line
+from stereogauge.errors import FileError, check_one_size, one_line
 from stereogauge.io.content import display_name, require
 from stereogauge.io.remote import is_remote, remote_file_system, translated_errors
 
@@ -73,11 +73,7 @@ def write_ply(path: str | os.PathLike[str], points: NDArray[Any], colours: NDArr
 
 def _shades(colours: NDArray[Any], known: NDArray[np.bool_]) -> NDArray[np.uint8]:
     """Red, green and blue of the known pixels, in 8 bits."""
-    if colours.shape[:2] != known.shape:
-        raise SizeError(
-            f"The image has {colours.shape[1]} × {colours.shape[0]} pixels, the map {known.shape[1]} × "
-            f"{known.shape[0]}; colours need an image of the map's size."
-        )
+    check_one_size("The image of the colours", colours.shape[:2], "the map", known.shape)
     levels = colours if colours.dtype == np.uint8 else (colours.astype(np.float64) / 257.0).astype(np.uint8)
     three = np.repeat(levels[..., np.newaxis], 3, axis=2) if levels.ndim == 2 else levels[..., :3]
     return three[known].T

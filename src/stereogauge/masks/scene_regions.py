@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.display import NamedMaps
-from stereogauge.errors import NotApplicable, ProtocolError, SizeError, StereogaugeError
+from stereogauge.errors import NotApplicable, ProtocolError, SizeError, StereogaugeError, check_one_size
 from stereogauge.kernels.threads import at_once, fixed_blocks
 from stereogauge.kernels.views import bidirectional_visible, middlebury_v2_visible, z_buffer_visible
 from stereogauge.masks.declaration import declared_regions
@@ -203,11 +203,8 @@ class SceneRegions:
 
     def check_size(self, array: NDArray[Any], what: str) -> None:
         """Raise unless an image, map or mask of the scene has the size of its ground truth."""
-        if array.shape[:2] != self.scene.shape:
-            raise SizeError(
-                f"The {what} of scene {self.scene.id!r} is {array.shape[1]}×{array.shape[0]}, its ground truth "
-                f"{self.scene.shape[1]}×{self.scene.shape[0]}; both must have one size."
-            )
+        owner = f"The {what} of scene {self.scene.id!r}"
+        check_one_size(owner, array.shape[:2], "its ground truth", self.scene.shape)
 
     def own_mask(self, name: str) -> Mask:
         """A mask that comes with the scene, unchanged."""

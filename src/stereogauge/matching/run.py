@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from stereogauge.errors import FileError, MatcherError, SizeError, unknown_name
+from stereogauge.errors import FileError, MatcherError, check_one_size, unknown_name
 from stereogauge.io.files import load_image
 from stereogauge.loading import read_toml
 from stereogauge.matching.declaration import Matcher, Value, matchers
@@ -205,9 +205,7 @@ def prepare(
     if not isinstance(matcher, str | Matcher):
         _check_call(declared, complete)
     images = load_image(left), load_image(right)
-    if images[0].shape[:2] != images[1].shape[:2]:
-        sizes = [f"{image.shape[1]} x {image.shape[0]}" for image in images]
-        raise SizeError(f"Left and right image must have the same size; found {sizes[0]} and {sizes[1]}.")
+    check_one_size("The left image", images[0].shape[:2], "the right one", images[1].shape[:2])
     greys = grey(images[0], "left"), grey(images[1], "right")
     inputs = images if declared.colour else greys
     if declared.prepare is not None:

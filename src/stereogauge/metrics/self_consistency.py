@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.errors import SizeError
+from stereogauge.errors import check_one_size
 from stereogauge.metrics.costs import PixelCosts
 from stereogauge.metrics.declaration import Parameter, percentage
 from stereogauge.metrics.measurement import Measurement
@@ -114,11 +114,7 @@ def smooth_acceleration(m: Measurement, threshold: float) -> PixelCosts:
 
 def left_right_difference(left: DisparityMap, right: DisparityMap) -> NDArray[np.float32]:
     """|E_L(x) − E_R(round(x − E_L(x)))| in px; NaN where either is unknown or the target lies outside the image."""
-    if left.shape != right.shape:
-        raise SizeError(
-            f"The left map is {left.shape[1]}×{left.shape[0]} and the right one {right.shape[1]}×{right.shape[0]}; "
-            "both must have one size."
-        )
+    check_one_size("The left map", left.shape, "the right one", right.shape)
     width = left.shape[1]
     columns = np.arange(width, dtype=np.float64) - left
     known = (columns >= -0.5) & (columns < width - 0.5)

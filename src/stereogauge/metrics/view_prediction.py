@@ -18,7 +18,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from stereogauge.errors import NotApplicable, SizeError
+from stereogauge.errors import NotApplicable, check_one_size
 from stereogauge.kernels.views import splat_forward, warp_backward
 from stereogauge.metrics.costs import Costs, mean
 from stereogauge.metrics.declaration import MapMetric, Statistic, map_metric
@@ -74,11 +74,7 @@ def splatted_view(
 
 
 def _same_size(m: Measurement, what: str, image: Image) -> Image:
-    if image.shape[:2] != m.estimate.shape:
-        raise SizeError(
-            f"The {what} of scene {m.scene.id!r} is {image.shape[1]}×{image.shape[0]}, the estimate "
-            f"{m.estimate.shape[1]}×{m.estimate.shape[0]}; view prediction needs one size."
-        )
+    check_one_size(f"The {what} of scene {m.scene.id!r}", image.shape[:2], "the estimate", m.estimate.shape)
     return image
 
 

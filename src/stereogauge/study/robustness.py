@@ -23,7 +23,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 from numpy.typing import NDArray
 
-from stereogauge.errors import FileError, SizeError, StereogaugeError
+from stereogauge.errors import FileError, SizeError, StereogaugeError, check_one_size
 from stereogauge.io.content import display_name
 from stereogauge.io.files import load_disparity
 from stereogauge.matching.result import eight_bit, grey
@@ -93,11 +93,7 @@ def along_flow(later: DisparityMap, flow: Flow) -> DisparityMap:
     >>> along_flow(np.array([[9, 1, 2, 3]], np.float32), flow)
     array([[ 1.,  2.,  3., nan]], dtype=float32)
     """
-    if flow.shape[:2] != later.shape:
-        raise SizeError(
-            f"The flow has {flow.shape[1]} × {flow.shape[0]} pixels, the map {later.shape[1]} × {later.shape[0]}; both "
-            "must have one size."
-        )
+    check_one_size("The flow", flow.shape[:2], "the map", later.shape)
     return _sampled(later, flow)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from stereogauge.errors import FileError, SizeError
+from stereogauge.errors import FileError, check_one_size
 from stereogauge.io.images import read_pixels
 from stereogauge.kernels.planes import Coefficients, best_hypothesis, fit_near_plane, split_by_plane
 from stereogauge.masks.geometry.connected import components
@@ -189,11 +189,7 @@ def drawn_planes(scene: Scene) -> NDArray[Any] | None:
     if source is None:
         return components(scene.mask(PLANES))[0] if PLANES in scene.masks else None
     labels = source if isinstance(source, np.ndarray) else _read_labels(source)
-    if labels.shape != scene.shape:
-        found, wanted = "×".join(map(str, labels.shape[::-1])), "×".join(map(str, scene.shape[::-1]))
-        raise SizeError(
-            f"The drawn planes of scene {scene.id!r} are {found}, the scene is {wanted}; draw them at its size."
-        )
+    check_one_size(f"The image of drawn planes of scene {scene.id!r}", labels.shape, "the scene", scene.shape)
     return labels
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 from numpy.typing import NDArray
 
-from stereogauge.errors import SizeError
+from stereogauge.errors import check_one_size
 from stereogauge.kernels.edges import fill_rows
 from stereogauge.kernels.planes import distances_along_disparity
 from stereogauge.kernels.set_scores import normal_angles, plane_distances, second_differences, sum_and_count
@@ -130,10 +130,8 @@ def geometry_sets(
     shape = (int(base.shape[0]), int(base.shape[1]))
     drawn = ("image of drawn planes", drawn_planes), ("mask of fine structures", drawn_fine)
     for name, other in (("ground truth", truth), *drawn):
-        if other is not None and other.shape != shape:
-            raise SizeError(
-                f"The {name} is {_size(other.shape)} but the evaluation mask is {_size(shape)}; give one size."
-            )
+        if other is not None:
+            check_one_size(f"The {name}", other.shape, "the evaluation mask", shape)
     known = np.zeros(shape, np.bool_) if truth is None else np.isfinite(truth)
     base = base & known
     refusal = _refusal(truth, known, parameters)
@@ -216,10 +214,6 @@ def crosses_edge(planes: Planes, truth: DisparityMap | None, known: Mask, tolera
         off = (known[window] & ~(distance <= 2 * tolerance)).astype(np.uint8)
         crossing[window] |= own[window] & cv2.dilate(off, square).view(np.bool_)
     return crossing
-
-
-def _size(shape: tuple[int, ...]) -> str:
-    return "×".join(str(side) for side in reversed(shape))
 
 
 def _refusal(truth: DisparityMap | None, known: Mask, parameters: GeometryParameters) -> str:
