@@ -208,11 +208,11 @@ def _regions() -> Sequence[Any]:
 
 def _reproduce() -> Sequence[Any]:
     """The items of the papers and how they compare."""
-    from stereogauge.reproduction.declaration import Row
+    from stereogauge.reproduction.declaration import PublishedNumber
 
     printed = float | str | None
     own = {"ours": printed, "theirs": printed, "difference": float | None}
-    row = fields("Row", **_field_types(Row) | own)
+    row = fields("Row", **_field_types(PublishedNumber) | own)
     further = fields("Further", title=str, headings=list[str], cells=array(array(printed)))
     item = fields("Item", paper=str, item=str, title=str, tables=array(further), figures=list[str])
     return [fields("Reproduction", rows=array(row), items=array(item))]

@@ -35,7 +35,7 @@ class Status(enum.StrEnum):
     UNCHECKABLE = "cannot be checked"
 
 
-class Row(Struct, frozen=True):
+class PublishedNumber(Struct, frozen=True):
     """One published number or claim beside ours.
 
     `difference` is ours − theirs where both are numbers. A row is *reproduced* only if ours, rounded as printed, is
@@ -64,7 +64,7 @@ class Row(Struct, frozen=True):
         return {**known, "difference": self.difference, "reason": reason}
 
 
-class Table(Struct, frozen=True):
+class FurtherNumbers(Struct, frozen=True):
     """Further numbers of an item, for which the paper prints nothing comparable."""
 
     title: str
@@ -116,12 +116,12 @@ class Recorder(Struct):
     paper: str
     item: str
     data: str = ""
-    rows: list[Row] = field(default_factory=list)
-    tables: list[Table] = field(default_factory=list)
+    rows: list[PublishedNumber] = field(default_factory=list)
+    tables: list[FurtherNumbers] = field(default_factory=list)
     figures: dict[str, Chart | PictureFigure] = field(default_factory=dict)
 
     def _row(self, status: Status, what: str, ours: Value | None, theirs: Value | None, reason: str) -> None:
-        self.rows.append(Row(self.paper, self.item, what, status, ours, theirs, reason))
+        self.rows.append(PublishedNumber(self.paper, self.item, what, status, ours, theirs, reason))
 
     def printed(
         self, what: str, ours: float, theirs: float, digits: int, reason: str = "", *, publication: str = ""
@@ -159,7 +159,9 @@ class Recorder(Struct):
         """A printed number that the paper's own other numbers contradict; `ours` is what they imply."""
         self._row(Status.UNCHECKABLE, what, ours, theirs, reason)
 
-    def add(self, tables: Iterable[Table] = (), figures: Mapping[str, Chart | PictureFigure] | None = None) -> None:
+    def add(
+        self, tables: Iterable[FurtherNumbers] = (), figures: Mapping[str, Chart | PictureFigure] | None = None
+    ) -> None:
         """Further tables and figures."""
         self.tables += tables
         self.figures.update(figures or {})

@@ -18,7 +18,7 @@ from stereogauge.figures.ranking import radar_data, stacked_bars_data
 from stereogauge.metrics.registry import parse_metric
 from stereogauge.ranking.relations import determination, scatter, score_histogram
 from stereogauge.ranking.run import rank
-from stereogauge.reproduction.declaration import Paper, Recorder, Table
+from stereogauge.reproduction.declaration import FurtherNumbers, Paper, Recorder
 from stereogauge.reproduction.material import HCI_METRICS, Material
 from stereogauge.scores.aggregation import usable_scores
 from stereogauge.scores.cube import ScoreCube
@@ -132,7 +132,7 @@ def figure_1(record: Recorder, material: Material) -> None:
         )
         cells.append((scene, *best.values()))
     _swap(record, material, "Adirondack", ("rms", "d-thin"), "A1 is best by RMS and worst at discontinuities")
-    record.add([Table("Best algorithm by metric", ("scene", *METRICS), tuple(cells))])
+    record.add([FurtherNumbers("Best algorithm by metric", ("scene", *METRICS), tuple(cells))])
 
 
 @PAPER.item("figures 2 and 3", "Discontinuities: phenomena and pixel sets")
@@ -148,7 +148,9 @@ def figures_2_and_3(record: Recorder, material: Material) -> None:
         f"hci-figure-2-{metric.removesuffix('-rel')}": metric_gallery(material, "Adirondack", metric, 3)
         for metric in ("d-fat", "d-thin", "d-fuz-rel")
     }
-    table = Table("Pixels of the sets", ("scene", "discontinuity", "foreground band", "background band"), tuple(cells))
+    table = FurtherNumbers(
+        "Pixels of the sets", ("scene", "discontinuity", "foreground band", "background band"), tuple(cells)
+    )
     record.add([table], figures)
 
 
@@ -162,7 +164,7 @@ def figure_4(record: Recorder, material: Material) -> None:
     found = {metric: scores(material, scene, metric) for metric in ("p-mis", "p-bump", "p-off")}
     cells = tuple((name, *(round(values[name], 3) for values in found.values())) for name in found["p-mis"])
     title = f"{scene}; the paper prints P_mis 9.52, 20.03 and P_bump 1.82, 0.45 of two algorithms on Playtable"
-    record.add([Table(title, ("algorithm", *found), cells)])
+    record.add([FurtherNumbers(title, ("algorithm", *found), cells)])
     record.add(figures={"hci-figure-4": metric_gallery(material, scene, "p-mis", 3)})
 
 
@@ -184,7 +186,7 @@ def figure_5(record: Recorder, material: Material) -> None:
         "LCU: RMS 33.86, F_por 1.87; LDSM: RMS 34.15, F_por 2.66",
     )
     cells = tuple((name, *(round(values[metric][name], 3) for metric in names)) for name in algorithms)
-    record.add([Table("Pipes", ("algorithm", *names), cells)])
+    record.add([FurtherNumbers("Pipes", ("algorithm", *names), cells)])
 
 
 @PAPER.item("figure 6", "Thinning against fuzziness")
@@ -202,7 +204,7 @@ def figure_6(record: Recorder, material: Material) -> None:
         record.other_data(what, f"{min(values):.2f} … {max(values):.2f}", theirs)
     order = sorted(found["d-thin"], key=found["d-thin"].__getitem__)
     cells = tuple((name, *(round(found[metric][name], 3) for metric in columns)) for name in order)
-    record.add([Table("Adirondack, best by d-thin first", ("algorithm", *columns), cells)])
+    record.add([FurtherNumbers("Adirondack, best by d-thin first", ("algorithm", *columns), cells)])
 
 
 @PAPER.item("figure 7", "Weighted combination")

@@ -7,7 +7,7 @@ from scipy.stats import kendalltau
 
 from stereogauge.figures.analysis import scatter_matrix_data
 from stereogauge.metrics.surfaces import circular_earth_movers_distance, direction_histogram
-from stereogauge.reproduction.declaration import Paper, Recorder, Table
+from stereogauge.reproduction.declaration import FurtherNumbers, Paper, Recorder
 from stereogauge.reproduction.hci import METRICS, OTHER_DATA, column_of, metric_gallery, scores, with_fine_structures
 from stereogauge.reproduction.material import Material
 from stereogauge.scores.aggregation import usable_scores
@@ -60,7 +60,7 @@ def figures_2_to_4(record: Recorder, material: Material) -> None:
             f"{scene}: planes and fine structures found", f"{len(sets.planes)} and {structures}", "picture"
         )
     headings = ("scene", "foreground px", "background px", "planes", "planar px", "fine structures", "fine px")
-    record.add([Table("Sets of each scene", headings, tuple(cells))])
+    record.add([FurtherNumbers("Sets of each scene", headings, tuple(cells))])
 
 
 @PAPER.item("figure 5", "Ranges of the metrics")
@@ -131,7 +131,7 @@ def figures_9_and_10(record: Recorder, material: Material) -> None:
             f"planar pixels instead of cupboard and table of Playtable; {OTHER_DATA}",
         )
     headings = ("scene", *material.hci_maps)
-    record.add([Table("Circular earth mover's distance of gradient directions, °", headings, tuple(cells))])
+    record.add([FurtherNumbers("Circular earth mover's distance of gradient directions, °", headings, tuple(cells))])
 
 
 @PAPER.item("figures 11 and 12", "Galleries by fragmentation and porosity")

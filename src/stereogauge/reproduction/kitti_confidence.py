@@ -24,7 +24,7 @@ from stereogauge.figures.pictures import disparity_limits, render, render_dispar
 from stereogauge.matching.run import match
 from stereogauge.metrics.hci import closer_to_beyond
 from stereogauge.metrics.picture import Picture
-from stereogauge.reproduction.declaration import Paper, Recorder, Table
+from stereogauge.reproduction.declaration import FurtherNumbers, Paper, Recorder
 from stereogauge.reproduction.material import (
     CLOSE,
     FEW_ERRORS,
@@ -50,7 +50,7 @@ GOOD = "share of good pixels"
 Quantifier = Literal["all", "most", "some"]
 
 
-class Claim(NamedTuple):
+class PublishedClaim(NamedTuple):
     """A statement about frames, where it is read off, and of how many the paper says it: `all`, `most` or `some`."""
 
     what: str
@@ -81,10 +81,10 @@ class Figure(NamedTuple):
 
 def _claims(
     what: str, read_at: str, printed: str, quantifier: Quantifier, holds: Callable[[Frame, str], bool]
-) -> Iterator[Claim]:
+) -> Iterator[PublishedClaim]:
     """A statement that depends on Γ3, with each reading of it."""
     for entropy, reading in READINGS.items():
-        yield Claim(f"{what}, Γ3 {reading}", read_at, printed, quantifier, _with(holds, entropy))
+        yield PublishedClaim(f"{what}, Γ3 {reading}", read_at, printed, quantifier, _with(holds, entropy))
 
 
 def _figures(what: str, read_at: str, printed: str, value: Callable[[Sequence[Frame], str], str]) -> Iterator[Figure]:
@@ -101,7 +101,7 @@ def _others(entropy: str) -> tuple[str, ...]:
     return singles(entropy)[1:]
 
 
-CLAIMS: tuple[Claim, ...] = (
+CLAIMS: tuple[PublishedClaim, ...] = (
     *_claims(
         "Γ0 is the worst single measure",
         GOOD,
@@ -130,7 +130,7 @@ CLAIMS: tuple[Claim, ...] = (
         "all",
         lambda f, entropy: f.worst(_others(entropy), SPARSE) == "lr-difference",
     ),
-    Claim(
+    PublishedClaim(
         "Γ4 tells good from bad pixels less well than Γ1 does, by ROC area",
         "pixels with Γ4 < 1",
         "especially not if Γ4 < 1",
@@ -160,14 +160,14 @@ CLAIMS: tuple[Claim, ...] = (
         "some",
         lambda f, entropy: f.left("lr-difference") <= (1 + ON_A_PAR) * f.left(PRODUCTS[entropy]),
     ),
-    Claim(
+    PublishedClaim(
         "the second smallest cost yields a measure more like curvature than the second minimum does (rank correlation)",
         "domain",
         "similar to parabola curvature",
         "all",
         lambda f: f.rank_correlation["curvature", SECOND_COST] > f.rank_correlation["curvature", "peak-ratio"],
     ),
-    Claim(
+    PublishedClaim(
         "sub-pixel disparities lock to whole numbers: more of them than of the true ones lie within 1/8 px of one",
         "domain",
         "so-called pixel locking",
@@ -357,7 +357,7 @@ def curve_figures(frames: Sequence[Frame]) -> dict[str, Chart]:
     }
 
 
-def _table(title: str, frames: Iterable[Frame]) -> Table:
+def _table(title: str, frames: Iterable[Frame]) -> FurtherNumbers:
     headings = ("pair", "bad pixels", "good share, %", *SYMBOLS.values(), "s, kept by every measure")
     cells = tuple(
         (
@@ -369,7 +369,7 @@ def _table(title: str, frames: Iterable[Frame]) -> Table:
         )
         for frame in frames
     )
-    return Table(title, headings, cells)
+    return FurtherNumbers(title, headings, cells)
 
 
 @PAPER.item("section 2", "Correlation of the measures")
@@ -397,7 +397,7 @@ def correlation(record: Recorder, material: Material) -> None:
         )
         for row in names
     )
-    record.add([Table("Spearman's rank correlation, median of nine frames", ("", *names.values()), cells)])
+    record.add([FurtherNumbers("Spearman's rank correlation, median of nine frames", ("", *names.values()), cells)])
 
 
 @PAPER.item("section 4", "The statements, one by one")
@@ -492,7 +492,7 @@ def _fattening(record: Recorder, material: Material) -> None:
         "six Middlebury 2014 scenes with dense ground truth; visible pixels off by more than 1 px; band sets of d-fat",
     )
     headings = ("scene", "fattened bad pixels", "of them Γ4 ≤ 1, %", "other bad pixels", "of them Γ4 ≤ 1 (%)")
-    record.add([Table("Bad pixels that pass the left-right check", headings, tuple(cells))])
+    record.add([FurtherNumbers("Bad pixels that pass the left-right check", headings, tuple(cells))])
 
 
 def _tolerance(record: Recorder, material: Material) -> None:

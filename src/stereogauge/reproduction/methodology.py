@@ -16,7 +16,7 @@ from stereogauge.masks.standard import check_partition
 from stereogauge.ranking.model import Ranking
 from stereogauge.ranking.relations import PARTITION, double_counting, nested
 from stereogauge.ranking.run import rank
-from stereogauge.reproduction.declaration import Paper, Recorder, Table
+from stereogauge.reproduction.declaration import FurtherNumbers, Paper, Recorder
 from stereogauge.reproduction.material import SCALES, Material
 from stereogauge.study.damage import damage_called, ground_truth_of
 
@@ -149,7 +149,7 @@ def table_1(record: Recorder, material: Material) -> None:
         for row, name in enumerate(chained.algorithms)
     )
     figures = {"methodology-table-1": counted_errors_data(chained, parted)}
-    record.add([Table(f"Venus, error > 1 px: {AT_HAND}", headings, cells)], figures)
+    record.add([FurtherNumbers(f"Venus, error > 1 px: {AT_HAND}", headings, cells)], figures)
 
 
 @PAPER.item("figure 5", "A partition of the pixels")
@@ -164,13 +164,13 @@ def figure_5(record: Recorder, material: Material) -> None:
             f"{scene.id}: boundary + interior + occluded, px", sum(sizes[name] for name in PARTITION), sizes["all"]
         )
         cells.append((scene.id, *(sizes[name] for name in (*PARTITION, "all"))))
-    record.add([Table("Pixels by region", ("scene", *PARTITION, "all"), tuple(cells))])
+    record.add([FurtherNumbers("Pixels by region", ("scene", *PARTITION, "all"), tuple(cells))])
 
 
-def _ranking_table(title: str, ranking: Ranking) -> Table:
+def _ranking_table(title: str, ranking: Ranking) -> FurtherNumbers:
     frame = ranking.to_pandas().drop(columns=["dominated by"], errors="ignore").dropna(axis="columns", how="all")
     cells = tuple(tuple(_plain(value) for value in row) for row in frame.itertuples(index=False))
-    return Table(title, tuple(str(heading) for heading in frame.columns), cells)
+    return FurtherNumbers(title, tuple(str(heading) for heading in frame.columns), cells)
 
 
 def _plain(value: object) -> float | str:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from stereogauge.errors import unknown_name
 from stereogauge.reproduction import hci, hci_supplement, kitti_confidence, methodology, sigma_z
-from stereogauge.reproduction.declaration import Item, Paper, Recorder, Row, Status, Table, Value
+from stereogauge.reproduction.declaration import FurtherNumbers, Item, Paper, PublishedNumber, Recorder, Status, Value
 from stereogauge.reproduction.material import Material
 
 PAPERS: dict[str, Paper] = {
@@ -36,7 +36,7 @@ class Reproduction(Struct, frozen=True):
     items: tuple[ReproducedItem, ...]
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[PublishedNumber, ...]:
         """All rows in order."""
         return tuple(row for item in self.items for row in item.findings.rows)
 
@@ -136,9 +136,9 @@ def _item(reproduced: ReproducedItem, pictures: str) -> str:
     return "\n\n".join(parts)
 
 
-def _groups(rows: Iterable[Row]) -> Iterable[str]:
+def _groups(rows: Iterable[PublishedNumber]) -> Iterable[str]:
     """Rows of one status and reason as one table under the reason."""
-    groups: dict[tuple[Status, str], list[Row]] = {}
+    groups: dict[tuple[Status, str], list[PublishedNumber]] = {}
     for row in rows:
         groups.setdefault((row.status, row.reason), []).append(row)
     for (status, reason), members in groups.items():
@@ -148,7 +148,7 @@ def _groups(rows: Iterable[Row]) -> Iterable[str]:
         yield "\n".join(lines)
 
 
-def _table(table: Table) -> str:
+def _table(table: FurtherNumbers) -> str:
     lines = [_line(table.headings), _line(["---"] * len(table.headings))]
     lines += [_line([shown(cell) for cell in row]) for row in table.cells]
     return f"*{table.title}*\n\n" + "\n".join(lines)

@@ -12,7 +12,7 @@ from stereogauge.figures.galleries import PictureRow, PictureRows
 from stereogauge.figures.pictures import disparity_limits, render_disparity
 from stereogauge.ranking.ranks import final_ranks
 from stereogauge.ranking.run import rank
-from stereogauge.reproduction.declaration import Paper, Recorder, Table
+from stereogauge.reproduction.declaration import FurtherNumbers, Paper, Recorder
 from stereogauge.reproduction.material import Material
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.table import ScoreTable
@@ -137,12 +137,12 @@ def table_2(record: Recorder, material: Material) -> None:
         record.unchecked(f"Artefacts SZE {region}", printed, "the map with streaking artefacts is not published")
 
 
-def _algorithm_table(material: Material, scene: str, region: str) -> tuple[Table, dict[str, list[float]]]:
+def _algorithm_table(material: Material, scene: str, region: str) -> tuple[FurtherNumbers, dict[str, list[float]]]:
     cube = material.methodology_scores
     index = cube.scenes.index(scene)
     columns = {name: cube.values[:, index, cube.column(f"{name}:{region}")].tolist() for name in METRICS}
     cells = tuple((name, *(round(columns[m][row], 3) for m in METRICS)) for row, name in enumerate(cube.algorithms))
-    table = Table(
+    table = FurtherNumbers(
         f"{scene}, {region}: ten algorithms at hand", ("algorithm", "SZE", "BMP", "MAE", "MSE", "MAPE"), cells
     )
     return table, columns
@@ -211,7 +211,7 @@ def table_5(record: Recorder, material: Material) -> None:
     )
     by_metric = [(f"{metric} average rank", f"{metric} rank", f"in A* by {metric}") for metric in ("SZE", "BMP")]
     headings = ("algorithm", *by_metric[0], *by_metric[1])
-    record.add([Table("nonocc, all, disc on four scenes: ten algorithms at hand", headings, cells)])
+    record.add([FurtherNumbers("nonocc, all, disc on four scenes: ten algorithms at hand", headings, cells)])
 
 
 def _two_orders(cube: ScoreCube) -> tuple[tuple[tuple[float | str, ...], ...], dict[str, int]]:
