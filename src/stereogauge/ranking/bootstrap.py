@@ -107,18 +107,9 @@ class Bootstrap(Struct, frozen=True, eq=False):
         """One row per algorithm: rank and value with their intervals, and the share of first places."""
         import pandas as pd
 
-        return pd.DataFrame(
-            {
-                "algorithm": self.algorithms,
-                "rank": self.rank,
-                "rank low": self.rank_low,
-                "rank high": self.rank_high,
-                "value": self.value,
-                "value low": self.value_low,
-                "value high": self.value_high,
-                "first": self.first,
-            }
-        )
+        parts = ("rank", "rank_low", "rank_high", "value", "value_low", "value_high", "first")
+        columns = {name.replace("_", " "): getattr(self, name) for name in parts}
+        return pd.DataFrame({"algorithm": self.algorithms, **columns})
 
 
 def bootstrap(

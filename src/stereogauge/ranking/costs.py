@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.errors import NothingLeftError, StereogaugeError
@@ -60,8 +61,7 @@ class Costs(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def metric_places(self) -> NDArray[np.intp]:
         """The place in `metrics` of each flat column."""
-        place = {metric: index for index, metric in enumerate(self.metrics)}
-        by_column = np.array([place[column.metric] for column in self.columns], np.intp)
+        by_column = np.array([self.metrics.index(column.metric) for column in self.columns], np.intp)
         return by_column[self.column_of]
 
     @property
@@ -89,16 +89,14 @@ class Costs(Struct, frozen=True, eq=False, dict=True):
         places = [np.flatnonzero(self.scene_of == scene) for scene in scenes]
         flat = np.concatenate(places)
         owner = np.repeat(np.arange(len(scenes)), [len(place) for place in places])
-        names = tuple(f"{self.scenes[scene]}#{turn}" for turn, scene in enumerate(scenes))
-        return Costs(
-            self.algorithms,
-            names,
-            self.columns,
-            self.matrix[:, flat],
-            owner,
-            self.column_of[flat],
-            self.maxima[flat],
-            np.arange(len(scenes)),
+        return replace(
+            self,
+            scenes=tuple(f"{self.scenes[scene]}#{turn}" for turn, scene in enumerate(scenes)),
+            matrix=self.matrix[:, flat],
+            scene_of=owner,
+            column_of=self.column_of[flat],
+            maxima=self.maxima[flat],
+            unit_of=np.arange(len(scenes)),
         )
 
 
@@ -216,17 +214,11 @@ def prepare(
         maxima=_maxima(cube)[keep],
         unit_of=np.unique(cube.unit_of[scenes], return_inverse=True)[1],
     )
-    selection = Selection(
-        costs.algorithms,
-        costs.scenes,
-        costs.columns,
-        rule,
-        tuple(dropped),
-        cube.protocol,
-        least_coverage=cube.least_coverage,
-        least_support=cube.least_support,
-        asked_scenes=cube.requested_scenes,
-        depth_unit=cube.depth_unit,
+    selection = replace(
+        Selection.of(cube, rule, tuple(dropped)),
+        algorithms=costs.algorithms,
+        scenes=costs.scenes,
+        columns=costs.columns,
         missing_pixels=missing_pixels,
         units=costs.units,
     )

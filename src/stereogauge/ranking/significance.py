@@ -10,11 +10,12 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError, one_of
 from stereogauge.ranking.bootstrap import resample_scenes
@@ -192,42 +193,52 @@ POWER = 0.8
 SIMULATIONS = 200
 
 
-def _scene_counts(present: int) -> list[int]:
-    """Numbers of scenes to try, from those present to a thousand, each about a seventh more than the last."""
-    steps = np.geomspace(max(2, present), MOST_SCENES, 48).astype(int)
-    return sorted({int(step) for step in steps if step <= MOST_SCENES})
+def _fewest_scenes(present: int, finds: Callable[[NDArray[np.int64], int], Values], alpha: float) -> int | None:
+    """The fewest scenes, drawn from those present, on which a test mostly finds a difference.
+
+    `finds(drawn, scenes)` gives the p-values of draws of so many scenes. Each number that is tried is about a seventh
+    more than the last; None where a thousand would not do.
+    """
+    random = np.random.default_rng(0)
+    steps: Values = np.geomspace(max(2, present), MOST_SCENES, 48)
+    for scenes in sorted({int(step) for step in steps if step <= MOST_SCENES}):
+        drawn = resample_scenes(present, SIMULATIONS, random, scenes)
+        if np.mean(finds(drawn, scenes) < alpha) >= POWER:
+            return scenes
+    return None
 
 
 def _scenes_for_friedman(ranks: Values, alpha: float) -> int | None:
-    """The fewest scenes, drawn from those present, on which Friedman's test mostly finds a difference."""
+    """The fewest scenes on which Friedman's test mostly finds a difference."""
     from scipy.special import chdtrc  # the upper tail of χ²
 
     count, present = ranks.shape
-    random = np.random.default_rng(0)
-    for scenes in _scene_counts(present):
-        drawn = resample_scenes(present, SIMULATIONS, random, scenes)
+
+    def p_values(drawn: NDArray[np.int64], scenes: int) -> Values:
         average = drawn @ ranks.T / scenes
         statistic = 12 * scenes / (count * (count + 1)) * ((average - (count + 1) / 2) ** 2).sum(axis=1)
-        if np.mean(chdtrc(count - 1, statistic) < alpha) >= POWER:
-            return scenes
-    return None
+        return np.asarray(chdtrc(count - 1, statistic), np.float64)
+
+    return _fewest_scenes(present, p_values, alpha)
 
 
 def scenes_for_pair(differences: Values, alpha: float = 0.05) -> int | None:
     """The fewest scenes, drawn from those with these differences, on which the one-sided test mostly rejects.
 
-    None where a thousand scenes would not do. The sum of differences with random signs is about normal, with the
-    variance Σ d².
+    None where a thousand scenes would not do.
     """
-    from scipy.special import ndtr  # the normal distribution
 
-    random = np.random.default_rng(0)
-    for scenes in _scene_counts(len(differences)):
-        drawn = resample_scenes(len(differences), SIMULATIONS, random, scenes)
-        p_values = ndtr(-(drawn @ differences) / np.sqrt(np.maximum(drawn @ differences**2, TINY)))
-        if 0.5**scenes < alpha and np.mean(p_values < alpha) >= POWER:
-            return scenes
-    return None
+    def p_values(drawn: NDArray[np.int64], scenes: int) -> Values:
+        return np.maximum(_normal_p(drawn @ differences, drawn @ differences**2), 0.5**scenes)
+
+    return _fewest_scenes(len(differences), p_values, alpha)
+
+
+def _normal_p(sums: Values, squares: Values) -> Values:
+    """One-sided p of sums of differences d: with random signs they are about normal, with the variance Σ d²."""
+    from scipy.special import ndtr
+
+    return np.asarray(ndtr(-sums / np.sqrt(np.maximum(squares, TINY))), np.float64)
 
 
 def cliques(average_rank: Values, distance: float) -> tuple[tuple[int, int], ...]:
@@ -340,12 +351,10 @@ def greater_p(differences: Values) -> Values:
     >>> greater_p(np.array([[1.0, -1.0], [2.0, 2.0], [3.0, 3.0]])).tolist()
     [0.125, 0.25]
     """
-    from scipy.special import ndtr
-
     scenes = len(differences)
     observed = differences.sum(axis=0)
     if scenes > MANY_SCENES:
-        return np.asarray(ndtr(-observed / np.sqrt(np.maximum((differences**2).sum(axis=0), TINY))), np.float64)
+        return _normal_p(observed, (differences**2).sum(axis=0))
     if scenes <= ALL_SIGNS:
         negative = np.arange(2**scenes)[:, None] >> np.arange(scenes) & 1
     else:

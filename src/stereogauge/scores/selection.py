@@ -111,8 +111,18 @@ class Selection(Struct, frozen=True):
     @classmethod
     def of(cls, cube: ScoreCube, missing: MissingRule = "common", dropped: tuple[Dropped, ...] = ()) -> Selection:
         """The selection of everything in a cube."""
-        names = cube.algorithms, cube.scenes, cube.columns
-        return cls(*names, missing, dropped, cube.protocol, depth_unit=cube.depth_unit)
+        return cls(
+            cube.algorithms,
+            cube.scenes,
+            cube.columns,
+            missing,
+            dropped,
+            cube.protocol,
+            cube.least_coverage,
+            cube.least_support,
+            cube.requested_scenes,
+            cube.depth_unit,
+        )
 
     @property
     def metrics(self) -> tuple[str, ...]:
