@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -39,7 +38,7 @@ from stereogauge.decision.verdict import (
     worst_scenes,
 )
 from stereogauge.decision.words import Claim, Statement, render, sentences
-from stereogauge.display import Displayed
+from stereogauge.display import Document
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.registry import parse_column
 from stereogauge.model import FULL_WIDTH
@@ -88,7 +87,7 @@ class PropertyPart(NamedTuple):
     amounts: tuple[float, ...]
 
 
-class Answer(Displayed, Struct, frozen=True, eq=False, dict=True):
+class Answer(Document, Struct, frozen=True, eq=False, dict=True):
     """Which algorithm to take for a purpose, and how far the evidence supports that.
 
     `claims` state the verdict, the headline first; `unknown_claims` what the answer cannot say. `winner` is None where
@@ -177,10 +176,6 @@ class Answer(Displayed, Struct, frozen=True, eq=False, dict=True):
         said = {"headline": self.statement.headline, "detail": self.statement.detail, "sentence": self.sentence}
         further = json_values(self, ("missing_scenes", "unknown"))
         return said | json_values(self, (field.name for field in fields(self))) | further
-
-    def to_json(self) -> str:
-        """`to_dict` as one JSON document."""
-        return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
 
 
 def answer(

@@ -7,7 +7,6 @@ divides further into the parts of an exclusive partition of the scene. All three
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +20,7 @@ from stereogauge.decision.requirements import completeness_of
 from stereogauge.decision.source import Source, opening, purpose_of, read_scores
 from stereogauge.decision.verdict import ALPHA, TOLERANCE, compared_scores, least_scenes
 from stereogauge.decision.words import Claim, render, sentences
-from stereogauge.display import Displayed
+from stereogauge.display import Document
 from stereogauge.errors import StereogaugeError, one_of
 from stereogauge.masks.geometric import PARTS
 from stereogauge.protocol import EITHER_UNIT
@@ -251,7 +250,7 @@ class Piece(NamedTuple):
     attributed: bool = True
 
 
-class Explanation(Displayed, Struct, frozen=True, eq=False):
+class Explanation(Document, Struct, frozen=True, eq=False):
     """Why the first algorithm scores better (or worse) than the second.
 
     `difference` is score of the first − score of the second. `terms`, `scenes`, `regions` and `causes` each sum to it;
@@ -324,10 +323,6 @@ class Explanation(Displayed, Struct, frozen=True, eq=False):
         """Plain values for JSON."""
         made = ("difference", "better", "text", "claims", "undivided")
         return json_values(self, (*(field.name for field in fields(self)), *made))
-
-    def to_json(self) -> str:
-        """`to_dict` as one JSON document."""
-        return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
 
 
 def _claims(found: Explanation) -> Iterator[Claim]:

@@ -43,6 +43,12 @@ COMPARED = "Its score is {better:number} against {other:number}, and lower is be
 TEMPLATES: Mapping[str, Parts] = {
     # Which algorithm to take, by weights.
     "take": ("{purpose}, take {first}", ""),
+    "ahead": (
+        "{purpose}, {first} is ahead, but {scenes:count scene} do not rule out that {others} {others_are} "
+        "{tolerance:better or as good}",
+        "",
+    ),
+    "no-other-better": ("", "No other is likely to be {tolerance:better or better}."),
     "only-one": ("{first} is the only algorithm that can be compared here", "So there is nothing to choose from."),
     "little-measured": (
         "{purpose}, too little is measured for a choice",
@@ -252,7 +258,10 @@ def phrases(claim: Claim) -> Parts:
 
 
 class _Formatter(string.Formatter):
-    """Understands `{share:percent}`, `{step:number}` and `{scenes:count scene}` besides Python's own formats."""
+    """Understands `{share:percent}`, `{step:number}` and `{scenes:count scene}` besides Python's own formats.
+
+    `{tolerance:better or as good}` is "more than 5 % better", and "as good" where no difference is tolerated.
+    """
 
     def format_field(self, value: Any, spec: str) -> str:
         if spec == "percent":
@@ -261,6 +270,8 @@ class _Formatter(string.Formatter):
             return number_text(value)
         if spec.startswith("count "):
             return counted(int(value), spec.removeprefix("count "))
+        if spec.startswith("better or "):
+            return f"more than {percent(value)} better" if value else spec.removeprefix("better or ")
         return str(super().format_field(value, spec))
 
 
@@ -318,24 +329,6 @@ def _certainty(claim: Claim) -> Parts:
         else f"stays first in {percent(numbers['first_share'])} of cases when the weights vary"
     )
     return "", f"{name} {weights}; when these scenes are redrawn, its rank is {ranks} in 95 % of draws."
-
-
-def _ahead(claim: Claim) -> Parts:
-    first, *others = claim.names
-    are = "is" if len(others) == 1 else "are"
-    scenes = counted(int(claim.numbers["scenes"]), "scene")
-    rivals = f"{listed(others)} {are} {_by_more_than(claim, 'as good')}"
-    return f"{claim.texts['purpose']}, {first} is ahead, but {scenes} do not rule out that {rivals}.", ""
-
-
-def _no_other_better(claim: Claim) -> Parts:
-    return "", f"No other is likely to be {_by_more_than(claim, 'better')}."
-
-
-def _by_more_than(claim: Claim, without: str) -> str:
-    """`more than 5 % better`, or other words where no difference is tolerated."""
-    tolerance = claim.numbers["tolerance"]
-    return f"more than {percent(tolerance)} better" if tolerance else without
 
 
 def _break_even(claim: Claim) -> Parts:
@@ -428,8 +421,6 @@ def _unattributed_terms(claim: Claim) -> Parts:
 
 
 SPECIAL: Mapping[str, Callable[[Claim], Parts]] = {
-    "ahead": _ahead,
-    "no-other-better": _no_other_better,
     "certainty": _certainty,
     "charged-means": _charged_means,
     "break-even": _break_even,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import NothingLeftError, StereogaugeError
 from stereogauge.scores.aggregation import UsableScores, charged, column_costs, usable_scores
-from stereogauge.scores.column import Column
+from stereogauge.scores.column import Column, HasColumns
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.facts import SceneFacts, unit_means
 from stereogauge.scores.maxima import usual_maximum
@@ -26,7 +26,7 @@ Mask = NDArray[np.bool_]
 RANKED_LAST = "too incomplete, ranked last there"
 
 
-class Costs(Struct, frozen=True, eq=False, dict=True):
+class Costs(HasColumns, Struct, frozen=True, eq=False, dict=True):
     """Costs of algorithms in flat columns, one for each (scene, region, measure).
 
     `matrix` has shape (algorithms, flat columns); +inf marks a gap under the rule `worst`. `scene_of` and `column_of`
@@ -52,11 +52,6 @@ class Costs(Struct, frozen=True, eq=False, dict=True):
     def unit_means(self, by_scene: Values) -> Values:
         """Means over the scenes of each unit, shape (…, units), of an array with scenes last."""
         return unit_means(by_scene, self.unit_of)
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Metric ids in order of appearance."""
-        return tuple(dict.fromkeys(column.metric for column in self.columns))
 
     @cached_property
     def metric_places(self) -> NDArray[np.intp]:

@@ -7,7 +7,6 @@ list of them.
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.allowance import checkpoint
-from stereogauge.display import Displayed
+from stereogauge.display import Document
 from stereogauge.errors import StereogaugeError, one_of
 from stereogauge.ranking.costs import Costs
 from stereogauge.registry import Registry
@@ -147,7 +146,7 @@ def model_declaration(name: str) -> Model:
     return known[one_of("model", name, known)]
 
 
-class Ranking(Order, Displayed, frozen=True, eq=False, kw_only=True):
+class Ranking(Order, Document, frozen=True, eq=False, kw_only=True):
     """Algorithms from best to worst under one model (ties by name order of the selection).
 
     `changed_if` is the other rule for missing pixels, where the order would change under it. `shared_regions` are those
@@ -238,7 +237,3 @@ class Ranking(Order, Displayed, frozen=True, eq=False, kw_only=True):
             arrays={name: array for name, array in self.arrays.items() if name != "dominates"},
             group_sizes=None if self.group is None else np.bincount(self.group)[1:],
         )
-
-    def to_json(self) -> str:
-        """`to_dict` as one JSON document; NaN is null, infinity the text "inf"."""
-        return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)

@@ -74,6 +74,22 @@ class VersionedColumn(NamedTuple):
         return Column(self.metric, self.region)
 
 
+class HasColumns:
+    """What has columns of scores, and so metrics and regions."""
+
+    columns: tuple[Column, ...]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Metric ids in order of appearance."""
+        return tuple(dict.fromkeys(column.metric for column in self.columns))
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """Regions in order of appearance."""
+        return tuple(dict.fromkeys(column.region for column in self.columns))
+
+
 def columns_of(metrics: Iterable[str], regions: Iterable[str]) -> tuple[Column, ...]:
     """Each metric on each region, unless its id (`bad@1:nonocc`) or its declaration names one.
 

@@ -21,7 +21,7 @@ from stereogauge.errors import StereogaugeError, one_of, unknown_name
 from stereogauge.masks.expression import region_id
 from stereogauge.metrics.run_time import states_conditions
 from stereogauge.protocol import common_unit
-from stereogauge.scores.column import Column, matching
+from stereogauge.scores.column import Column, HasColumns, matching
 from stereogauge.scores.facts import SceneFacts
 from stereogauge.scores.scope import LEAST_COVERAGE
 from stereogauge.scores.score import ARRAYS, NO_ESTIMATE, Score
@@ -31,7 +31,7 @@ Values = NDArray[np.float64]
 T = TypeVar("T")
 
 
-class ScoreCube(Struct, frozen=True, eq=False, dict=True):
+class ScoreCube(HasColumns, Struct, frozen=True, eq=False, dict=True):
     """Scores of `algorithms` on `scenes` in `columns`, as arrays of shape (algorithms, scenes, columns).
 
     `values` holds the scores as declared (not negated), NaN where there is none. `sums`, `counts` and `missing` hold
@@ -99,16 +99,6 @@ class ScoreCube(Struct, frozen=True, eq=False, dict=True):
 
     def __repr__(self) -> str:
         return f"ScoreCube({len(self.algorithms)} algorithms × {len(self.scenes)} scenes × {len(self.columns)} columns)"
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Metric ids in order of appearance."""
-        return tuple(dict.fromkeys(column.metric for column in self.columns))
-
-    @property
-    def regions(self) -> tuple[str, ...]:
-        """Regions in order of appearance."""
-        return tuple(dict.fromkeys(column.region for column in self.columns))
 
     @property
     def requested_scenes(self) -> int:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from stereogauge.errors import one_of
 from stereogauge.protocol import EITHER_UNIT
-from stereogauge.scores.column import Column
+from stereogauge.scores.column import Column, HasColumns
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import LEAST_COVERAGE, MissingPixels, MissingRule
 from stereogauge.text import json_values
@@ -87,7 +87,7 @@ def _by_scenes(cells: Iterable[str], most: int) -> list[str]:
     ]
 
 
-class Selection(Struct, frozen=True):
+class Selection(HasColumns, Struct, frozen=True):
     """Algorithms, scenes and columns that entered a result, the rules for gaps, and what was left out.
 
     `least_coverage` and `least_support` are the limits of `usable_scores`; `asked_scenes` is the number
@@ -123,16 +123,6 @@ class Selection(Struct, frozen=True):
             cube.requested_scenes,
             cube.depth_unit,
         )
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Metric ids in order of appearance."""
-        return tuple(dict.fromkeys(column.metric for column in self.columns))
-
-    @property
-    def regions(self) -> tuple[str, ...]:
-        """Regions in order of appearance."""
-        return tuple(dict.fromkeys(column.region for column in self.columns))
 
     @property
     def independent_scenes(self) -> int:
