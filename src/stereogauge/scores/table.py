@@ -276,20 +276,8 @@ class ScoreTable(Sequence[Score], Displayed):
         """
         import pandas as pd
 
-        order = [
-            "dataset",
-            "scene",
-            "algorithm",
-            "metric",
-            "region",
-            "value",
-            "count",
-            "missing",
-            "protocol",
-            "sum",
-            "note",
-            "rule",
-        ]
+        first = ("dataset", "scene", "algorithm", "metric", "region", "value", "count", "missing", "protocol")
+        order = list(dict.fromkeys([*first, *(field.name for field in fields(Score))]))
         if self.objects:
             order += SceneObject.__struct_fields__
         return pd.DataFrame([self._row(score) for score in self._scores], columns=order)

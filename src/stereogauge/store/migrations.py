@@ -13,7 +13,7 @@ from sqlalchemy.schema import CreateTable
 from stereogauge.errors import StoreError
 from stereogauge.store import schema
 from stereogauge.store.engine import Database
-from stereogauge.store.rows import ARRAYS, check_sum, columns_sum, count_rows, known_column_sets, names_sum, of_row
+from stereogauge.store.rows import PACKED, check_sum, columns_sum, count_rows, known_column_sets, names_sum, of_row
 
 Step = Callable[[Connection], None]
 
@@ -33,7 +33,7 @@ def add_check_sums(connection: Connection) -> None:
         row = connection.execute(sql.select(table).where(table.c.id == number)).mappings().one()
         own = of_row(connection, number)
         named = names_sum(own["protocol"], own["dataset"], own["scene"], own["algorithm"])
-        arrays = [bytes(row[part]) for part in ARRAYS]
+        arrays = [bytes(row[part]) for part in PACKED]
         crc = check_sum(named, sets[row["column_set_id"]], row["inputs"], *arrays)
         connection.execute(table.update().where(table.c.id == number).values(crc=crc))
 

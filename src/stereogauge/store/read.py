@@ -27,8 +27,7 @@ from stereogauge.scores.facts import SceneFacts
 from stereogauge.scores.score import CellScores, joined
 from stereogauge.store import schema
 from stereogauge.store.rows import (
-    FLOATS,
-    INTEGERS,
+    PACKED,
     cell_of_row,
     check_sum,
     columns_sum,
@@ -37,7 +36,6 @@ from stereogauge.store.rows import (
     known_column_sets,
     mapping,
     names_sum,
-    unpacked,
 )
 from stereogauge.store.sources import tags_of_text
 from stereogauge.tags import TagBook, expanded
@@ -313,7 +311,7 @@ def tag_book(connection: Connection) -> TagBook:
 def read_cube(connection: Connection, selection: RowSelection) -> ScoreCube:
     """The scores as a cube; scenes and algorithms without any score are left out unless they were named."""
     table = schema.scores
-    wanted = table.c["scene_id", "algorithm_id", "column_set_id", "value", "sum", "count", "missing", "inputs", "crc"]
+    wanted = table.c["scene_id", "algorithm_id", "column_set_id", *PACKED, "inputs", "crc"]
     rows = connection.execute(sql.select(*wanted).where(selection.condition())).all()
     sets = known_column_sets(connection)
     _verify(rows, sets, selection)
@@ -327,7 +325,8 @@ def read_cube(connection: Connection, selection: RowSelection) -> ScoreCube:
     warn_undeclared(chosen)
     columns = {column: place for place, column in enumerate(filter(lambda one: is_declared(one.metric), chosen))}
     shape = (len(algorithms), len(scenes), len(columns))
-    filled = {"values": np.full(shape, np.nan), **{part: np.zeros(shape) for part in ("sums", "counts", "missing")}}
+    filled: dict[str, Any] = {part: np.zeros(shape) for part, _ in PACKED.values()}
+    filled["values"][:] = np.nan
     measured = np.zeros(shape, bool)
     for number in used:
         members = np.flatnonzero(set_numbers == number)
@@ -340,8 +339,8 @@ def read_cube(connection: Connection, selection: RowSelection) -> ScoreCube:
             np.array([columns[sets[number][at]] for at in inside])[None, :],
         )
         width = len(sets[number])
-        for part, blobs, dtype in zip(filled, parts[3:7], (FLOATS, FLOATS, INTEGERS, INTEGERS), strict=True):
-            matrix = unpacked([blobs[member] for member in members], dtype, width)
+        for blobs, (part, kind) in zip(parts[3:7], PACKED.values(), strict=True):
+            matrix = np.frombuffer(b"".join([blobs[member] for member in members]), kind).reshape(-1, width)
             filled[part][place] = matrix[:, inside]
         measured[place] = True
     filled["counts"], filled["missing"] = known_counts(filled["values"], filled["counts"], filled["missing"])
@@ -364,10 +363,7 @@ def read_cube(connection: Connection, selection: RowSelection) -> ScoreCube:
         invalid=protocol.invalid if protocol else "count",
         void=void_scenes(measured, filled["counts"], filled["missing"]),
         known_scenes=_requested(selection, {owner for owner, _ in owners}, protocol),
-        values=filled["values"],
-        sums=filled["sums"],
-        counts=filled["counts"],
-        missing=filled["missing"],
+        **filled,
     )
 
 

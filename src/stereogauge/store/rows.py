@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import sqlalchemy as sql
-from numpy.typing import NDArray
 from sqlalchemy.engine import Connection, RowMapping
 
 from stereogauge.errors import StoreError
@@ -155,21 +154,18 @@ def of_row(connection: Connection, number: int) -> dict[str, str]:
     return dict(connection.execute(query).mappings().one())
 
 
-FLOATS = np.dtype("<f8")
-INTEGERS = np.dtype("<i8")
-
-
-ARRAYS = ("value", "sum", "count", "missing")
+PACKED: Mapping[str, tuple[str, str]] = {
+    "value": ("values", "<f8"),
+    "sum": ("sums", "<f8"),
+    "count": ("counts", "<i8"),
+    "missing": ("missing", "<i8"),
+}
+"""The packed arrays of a row, with the part of a cell that each holds and the type of its numbers."""
 
 
 def packed(cell: CellScores) -> dict[str, Any]:
     """The part of a `scores` row that depends on the cell alone."""
-    arrays = {
-        "value": cell.values.astype(FLOATS).tobytes(),
-        "sum": cell.sums.astype(FLOATS).tobytes(),
-        "count": cell.counts.astype(INTEGERS).tobytes(),
-        "missing": cell.missing.astype(INTEGERS).tobytes(),
-    }
+    arrays = {name: getattr(cell, part).astype(kind).tobytes() for name, (part, kind) in PACKED.items()}
     names = names_sum(cell.protocol, cell.dataset, cell.scene, cell.algorithm)
     return {
         **arrays,
@@ -209,28 +205,23 @@ def damaged(what: str) -> StoreError:
     )
 
 
-def unpacked(blobs: list[bytes], dtype: np.dtype[Any], width: int) -> NDArray[Any]:
-    """Rows of packed arrays as one matrix (rows, width)."""
-    return np.frombuffer(b"".join(blobs), dtype).reshape(len(blobs), width)
-
-
 def cell_of_row(
     row: RowMapping, columns: tuple[VersionedColumn, ...], *, dataset: str, scene: str, algorithm: str, protocol: str
 ) -> CellScores:
     """The cell that a `scores` row holds; one that is not as it was written is refused."""
     names = names_sum(protocol, dataset, scene, algorithm)
-    if row["crc"] != check_sum(names, columns_sum(columns), row["inputs"], *(bytes(row[name]) for name in ARRAYS)):
+    if row["crc"] != check_sum(names, columns_sum(columns), row["inputs"], *(bytes(row[name]) for name in PACKED)):
         raise damaged(f"{algorithm} on {scene}")
+    arrays: dict[str, Any] = {
+        part: np.frombuffer(row[name], kind).astype(kind[1:]) for name, (part, kind) in PACKED.items()
+    }
     return CellScores(
         dataset=dataset,
         scene=scene,
         algorithm=algorithm,
         protocol=protocol,
         columns=columns,
-        values=np.frombuffer(row["value"], FLOATS).astype(np.float64),
-        sums=np.frombuffer(row["sum"], FLOATS).astype(np.float64),
-        counts=np.frombuffer(row["count"], INTEGERS).astype(np.int64),
-        missing=np.frombuffer(row["missing"], INTEGERS).astype(np.int64),
+        **arrays,
         notes={int(place): note for place, note in json.loads(row["notes"]).items()} if row["notes"] else {},
         inputs=row["inputs"],
         seconds=row["seconds"],
