@@ -10,7 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct, field
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
 from stereogauge.decision.requirements import Fulfilment, Requirements, completeness_of, fulfilment, load_requirements
 from stereogauge.decision.source import (
@@ -175,7 +175,7 @@ class Answer(Document, Struct, frozen=True, eq=False, dict=True):
         """Everything as plain values for JSON."""
         said = {"headline": self.statement.headline, "detail": self.statement.detail, "sentence": self.sentence}
         further = json_values(self, ("missing_scenes", "unknown"))
-        return said | json_values(self, (field.name for field in fields(self))) | further
+        return said | json_values(self, self.__struct_fields__) | further
 
 
 def answer(

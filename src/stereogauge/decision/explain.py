@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import fields
 
 from stereogauge.decision.requirements import completeness_of
 from stereogauge.decision.source import Source, opening, purpose_of, read_scores
@@ -322,7 +321,7 @@ class Explanation(Document, Struct, frozen=True, eq=False):
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         made = ("difference", "better", "text", "claims", "undivided")
-        return json_values(self, (*(field.name for field in fields(self)), *made))
+        return json_values(self, (*self.__struct_fields__, *made))
 
 
 def _claims(found: Explanation) -> Iterator[Claim]:

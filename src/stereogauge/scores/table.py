@@ -277,7 +277,7 @@ class ScoreTable(Sequence[Score], Displayed):
         import pandas as pd
 
         first = ("dataset", "scene", "algorithm", "metric", "region", "value", "count", "missing", "protocol")
-        order = list(dict.fromkeys([*first, *(field.name for field in fields(Score))]))
+        order = list(dict.fromkeys([*first, *Score.__struct_fields__]))
         if self.objects:
             order += SceneObject.__struct_fields__
         return pd.DataFrame([self._row(score) for score in self._scores], columns=order)
