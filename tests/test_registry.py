@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,14 @@ from msgspec.structs import replace
 import stereogauge as sg
 from stereogauge.datasets.declaration import DatasetFamily
 from stereogauge.errors import StereogaugeError
-from stereogauge.metrics.declaration import Metric
+from stereogauge.masks.declaration import region
+from stereogauge.metrics.costs import mean
+from stereogauge.metrics.declaration import Metric, map_metric, metric
 from stereogauge.metrics.registry import metrics
 from stereogauge.registry import PluginWarning, Registry
+
+FACTS: dict[str, Any] = {"id": "mine", "name": "Mine", "source": "me"}
+METRIC: dict[str, Any] = {**FACTS, "formula": "x", "unit": "px", "missing": "left out"}
 
 PLUGIN = '''
 import numpy as np
@@ -314,3 +320,22 @@ def test_a_loader_with_another_signature_is_one_sentence() -> None:
     family = DatasetFamily("x", "X", "", "", "", "", load=lambda root: None)
     with pytest.raises(sg.StereogaugeError, match=r"must take the folder, the variant and the declared options"):
         family.open(Path("."))
+
+
+def test_a_loader_that_returns_something_else_is_one_sentence() -> None:
+    family = DatasetFamily("x", "X", "", "", "", "", load=lambda root, variant: [1, 2])
+    with pytest.raises(sg.StereogaugeError, match=r"the dataset 'x' returned list; it returns a Dataset"):
+        family.open(Path("."))
+
+
+@pytest.mark.parametrize(
+    ("declare", "said"),
+    [
+        (metric(**METRIC, reduce=mean), "metric mine is called with measurement and does not take them: missing a"),
+        (map_metric(**METRIC), "metric mine is called with measurement, region and does not take them: missing a"),
+        (region(**FACTS, definition="x"), "region mine is called with regions and does not take them: missing a"),
+    ],
+)
+def test_a_declared_function_with_another_signature_is_one_sentence(declare: Callable[..., Any], said: str) -> None:
+    with pytest.raises(sg.StereogaugeError, match=said):
+        declare(lambda measured, limit, further: measured)

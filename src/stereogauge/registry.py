@@ -20,7 +20,7 @@ import pkgutil
 import sys
 import warnings
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -192,6 +192,30 @@ def as_version(number: int) -> int:
 def is_ours(function: Any) -> bool:
     """Whether a function comes with Stereogauge and not with a plug-in."""
     return _module_of(function).startswith(OURS)
+
+
+def check_call(
+    subject: str,
+    function: Any,
+    given: Sequence[str],
+    named: Collection[str] = (),
+    error: Callable[[str], StereogaugeError] = StereogaugeError,
+) -> None:
+    """Refuse a function that cannot be called with arguments `given` in this order and others by name.
+
+    >>> check_call("The metric mine", lambda estimate: 0.0, ("estimate", "truth"))
+    Traceback (most recent call last):
+    stereogauge.errors.StereogaugeError: The metric mine is called with estimate, truth and does not take them: too ...
+    """
+    import inspect
+
+    try:
+        inspect.signature(function).bind(*given, **dict.fromkeys(named))
+    except TypeError as problem:
+        called = ", ".join((*given, *named))
+        raise error(f"{subject} is called with {called} and does not take them: {problem}.") from None
+    except ValueError:  # some compiled functions have no signature
+        pass
 
 
 def _module_of(function: Any) -> str:

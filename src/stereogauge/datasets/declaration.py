@@ -8,7 +8,6 @@ group `stereogauge.datasets`.
 from __future__ import annotations
 
 import functools
-import inspect
 import math
 import os
 import re
@@ -22,10 +21,17 @@ from msgspec import Struct, field
 
 from stereogauge.datasets.layout import has_manifest, wrong_folder
 from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout
-from stereogauge.errors import DatasetError, MatcherError, NotApplicable, StereogaugeWarning, unknown_name
+from stereogauge.errors import (
+    DatasetError,
+    MatcherError,
+    NotApplicable,
+    StereogaugeError,
+    StereogaugeWarning,
+    unknown_name,
+)
 from stereogauge.io.remote import is_in_object_store, place
 from stereogauge.model import Dataset, Scene
-from stereogauge.registry import Registry
+from stereogauge.registry import Registry, check_call
 
 PACKAGE = "stereogauge.datasets.native"
 ENTRY_POINTS = "stereogauge.datasets"
@@ -87,10 +93,22 @@ class DatasetFamily(Struct, frozen=True, eq=False):
     def open(self, root: Path | None, variant: str = "", **options: Any) -> Dataset:
         """The dataset in the folder `root`."""
         if self.load is not None:
-            self._check_loader(options)
-            return self.load(root, variant, **options)
+            check_call(
+                f"The loader {getattr(self.load, '__name__', 'load')} of the dataset {self.id!r} must take the folder, "
+                "the variant and the declared options; it",
+                self.load,
+                ("root", "variant"),
+                options,
+            )
+            loaded = self.load(root, variant, **options)
+            if not isinstance(loaded, Dataset):
+                raise StereogaugeError(
+                    f"The loader of the dataset {self.id!r} returned {type(loaded).__name__}; it returns a Dataset, as "
+                    "sg.Dataset(name, scenes)."
+                )
+            return loaded
         if self.scenes is None or root is None:
-            raise DatasetError(f"The dataset family {self.id!r} declares neither `scenes` nor `load`.")
+            raise StereogaugeError(f"The dataset family {self.id!r} declares neither `scenes` nor `load`.")
         folders = self.scenes if isinstance(self.scenes, SceneFolders) else SceneFolders(self.scenes)
         tried = [variant] if variant else list(self.variants) if self.any_variant else [self.default]
         titles = {one: self._title(one) for one in tried}
@@ -107,17 +125,6 @@ class DatasetFamily(Struct, frozen=True, eq=False):
                 stacklevel=2,
             )
         return Dataset(titles[found], scenes, version=found, root=root)
-
-    def _check_loader(self, options: Mapping[str, Any]) -> None:
-        """Refuse a function of a plug-in that cannot be called as loaders are."""
-        load: Any = self.load
-        try:
-            inspect.signature(load).bind(Path(), "", **options)
-        except TypeError as problem:
-            raise DatasetError(
-                f"The loader {getattr(load, '__name__', 'load')} of the dataset {self.id!r} must take the folder, the "
-                f"variant and the declared options, as load(root, variant, **options) does ({problem})."
-            ) from None
 
     def _title(self, variant: str) -> str:
         unnamed = variant == self.default and not self.names_default

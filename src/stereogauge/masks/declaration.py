@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec import Struct
 
 from stereogauge.model import Mask
-from stereogauge.registry import Parameter, Registry
+from stereogauge.registry import Parameter, Registry, check_call, is_ours
 
 ENTRY_POINTS = "stereogauge.regions"
 HCI = "Honauer, Maier-Hein & Kondermann, ICCV 2015"
@@ -61,6 +61,9 @@ def region(
     """
 
     def declare(function: Callable[..., Mask]) -> Region:
+        if not is_ours(function):
+            given = ("regions", *(parameter.name for parameter in parameters))
+            check_call(f"The function of the region {id}", function, given)
         return Region(id, name, definition, source, function, frozenset(needs), parameters, version)
 
     return declare

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import platform
 import time
 from collections.abc import Callable, Mapping
@@ -27,6 +26,7 @@ from stereogauge.matching.postprocess import POST_PARAMETERS, PostProcessing
 from stereogauge.matching.python_worker_main import as_maps
 from stereogauge.matching.result import MatcherEvidence, MatcherOutput, MatchResult, grey, output_of_maps
 from stereogauge.model import ImageSource, as_disparity
+from stereogauge.registry import check_call
 
 TARGETED: Mapping[str, Callable[[str], Matcher]] = MappingProxyType({"onnx": onnx_matcher, "py": python_matcher})
 OUTSIDE = ("cmd:", "onnx:", "py:")
@@ -203,7 +203,8 @@ def prepare(
     if not isinstance(ndisp, int | np.integer) or isinstance(ndisp, bool) or not 1 <= ndisp <= LARGEST_RANGE:
         raise MatcherError(f"ndisp must be a whole number between 1 and {LARGEST_RANGE}; found {ndisp!r}.")
     if not isinstance(matcher, str | Matcher):
-        _check_call(declared, complete)
+        given = ("left", "right", "ndisp")
+        check_call(f"The matcher {declared.id}", declared.function, given, complete, MatcherError)
     images = load_image(left), load_image(right)
     check_one_size("The left image", images[0].shape[:2], "the right one", images[1].shape[:2])
     greys = grey(images[0], "left"), grey(images[1], "right")
@@ -242,19 +243,6 @@ def as_matcher(matcher: str | Matcher | Callable[..., Any]) -> tuple[Matcher, Ma
     named = matcher.func if isinstance(matcher, functools.partial) else matcher
     name = getattr(named, "__name__", type(named).__name__)
     return Matcher(id=name, name=name, source="", function=matcher, open_parameters=True, colour=True), {}
-
-
-def _check_call(declared: Matcher, parameters: Mapping[str, Value]) -> None:
-    """Refuse a function that does not take what a matcher is given."""
-    try:
-        inspect.signature(declared.function).bind("left", "right", "ndisp", **parameters)
-    except TypeError as problem:
-        raise MatcherError(
-            f"The matcher {declared.id} is called with left, right, ndisp{''.join(f', {name}' for name in parameters)} "
-            f"and does not take them: {problem}."
-        ) from None
-    except ValueError:  # some compiled functions have no signature
-        pass
 
 
 def _as_output(returned: Any, name: str, shape: tuple[int, ...]) -> MatcherOutput:

@@ -12,7 +12,7 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, Literal, Protocol, Self, get_args
+from typing import Any, ClassVar, Literal, Protocol, Self, get_args
 
 import numpy as np
 from msgspec import Struct
@@ -27,7 +27,7 @@ from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture, costs_picture
 from stereogauge.metrics.statistics import PassRequest
 from stereogauge.registry import Parameter as Parameter
-from stereogauge.registry import bound_arguments, with_arguments
+from stereogauge.registry import bound_arguments, check_call, is_ours, with_arguments
 
 Direction = Literal["lower", "higher", "zero"]
 Missing = Literal["counted", "always counted", "charged", "left out", "only in the count", "not about pixels"]
@@ -176,6 +176,8 @@ class Metric(Struct, frozen=True, kw_only=True, eq=False):
     version: int = 1
     function: Callable[..., Any] = _undeclared
     counts: Counts = "pixels"
+    takes: ClassVar[tuple[str, ...]] = ("measurement",)
+    """What the function is called with, before its parameters."""
 
     def __post_init__(self) -> None:
         force_setattr(self, "needs", frozenset(self.needs))
@@ -185,6 +187,9 @@ class Metric(Struct, frozen=True, kw_only=True, eq=False):
 
     def __call__(self, function: Callable[..., Any]) -> Self:
         """The declaration with its function: what the decorator does."""
+        if not is_ours(function):
+            given = (*self.takes, *(parameter.name for parameter in self.parameters))
+            check_call(f"The function of the metric {self.id}", function, given)
         return replace(self, function=function)
 
     @property
@@ -465,6 +470,7 @@ class MapMetric(Metric, frozen=True, kw_only=True, eq=False):
 
     pooled: Callable[[float, int], float] | None = None
     costs: Callable[..., Costs] | None = None
+    takes: ClassVar[tuple[str, ...]] = ("measurement", "region")
 
     @property
     def finalize(self) -> Callable[[float, int], float] | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import inspect
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -19,7 +18,7 @@ import numpy as np
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.metrics.declaration import BoundMetric, MapMetric, Metric, Statistic
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.registry import Registry, plugin_function, read_arguments
+from stereogauge.registry import Registry, check_call, plugin_function, read_arguments
 
 ENTRY_POINTS = "stereogauge.metrics"
 ALIASES = {"epe": "mae", "avgerr": "mae", "avg-err": "mae", "aee": "mae", "rmse": "rms", "d1-all": "d1"}
@@ -161,14 +160,7 @@ def _name(function: Any) -> str:
             "A metric is an id such as bad@1, a declared metric, or a named function of estimate and truth; "
             f"found {name}{advice}."
         )
-    try:
-        inspect.signature(function).bind("estimate", "truth")
-    except TypeError as problem:
-        raise StereogaugeError(
-            f"The metric {name} is called with two arrays, estimate and truth, and does not take them: {problem}."
-        ) from None
-    except ValueError:  # some compiled functions have no signature
-        pass
+    check_call(f"The metric {name}", function, ("estimate", "truth"))
     return name
 
 
