@@ -24,6 +24,8 @@ from stereogauge.masks.geometry.sets import geometry_sets
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.registry import parse_metric
+from stereogauge.study.damage import damages
+from stereogauge.study.run import run_study
 
 SCENES = ("Adirondack", "ArtL", "Motorcycle", "MotorcycleE", "Piano", "PianoL", "Pipes", "Teddy")
 EXACT = ("d-fat", "d-thin", "d-fuz", "d-fuz-rel", "p-bump-rel", "f-por", "f-frag", "f-missing", "f-thin", "f-fat")
@@ -297,6 +299,36 @@ def test_one_map_scores_alike_at_quarter_half_and_full_size(data_root: Path, nam
             found.setdefault(metric, []).append(value)
     for metric, values in found.items():
         assert max(values) < 1.7 * min(values), (metric, values)
+
+
+OWN_DAMAGES = {damage.id: damage.metric for damage in damages().values() if damage.metric}
+FLOAT_AND_QUANTISED = (
+    *(("middlebury-v3", "middlebury-2014", name) for name in SCENES if not name.endswith(("E", "L")) or name == "ArtL"),
+    *(("middlebury-v2", "middlebury-v2", name) for name in ("tsukuba", "venus", "teddy", "cones")),
+    ("middlebury-2001", "middlebury-2001", "bull"),
+    *(("middlebury-2006", "middlebury-2006", name) for name in ("Cloth3", "Reindeer")),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("factor", [1, 2])
+@pytest.mark.parametrize("place", FLOAT_AND_QUANTISED, ids=[place[-1] for place in FLOAT_AND_QUANTISED])
+def test_every_metric_rises_with_the_damage_that_it_is_named_after(
+    data_root: Path, place: tuple[str, str, str], factor: int
+) -> None:
+    dataset, folder, name = place
+    scene = sg.load_dataset(dataset, data_root / folder)[name]
+    if factor > 1:
+        visible = SceneRegions(scene, sg.load_protocol("hci")).visible
+        masks = {"nonocc": visible.repeat(factor, axis=0).repeat(factor, axis=1)}
+        scene = sg.Scene(name, gt=resized(scene.gt, factor), masks=masks, resolution=scene.resolution * factor)
+    study = run_study(scene, tuple(OWN_DAMAGES.values()), damage_ids=tuple(OWN_DAMAGES), protocol="hci")
+    falling = {}
+    for damage, metric in OWN_DAMAGES.items():
+        values = [value for _, value in study.curve(metric, damage) if np.isfinite(value)]
+        if values != sorted(values):
+            falling[metric, damage] = values
+    assert not falling
 
 
 def test_sparse_lidar_ground_truth_is_not_applicable(data_root: Path) -> None:

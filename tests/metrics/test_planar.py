@@ -65,19 +65,32 @@ def test_a_tilt_moves_the_misorientation_by_its_angle(slope: float) -> None:
 
 
 def test_noise_raises_bumpiness_as_a_laplacian_of_it_must() -> None:
-    """E|Δ| of white noise σ is σ·√20·√(2/π)."""
+    """E|Δ| of white noise σ is σ·√20·√(2/π); over a distance of 4 px, at full size, it is divided by 4."""
     noisy = PLANE + np.random.default_rng(0).normal(0, 0.5, PLANE.shape).astype(np.float32)
     expected = 0.5 * math.sqrt(20) * math.sqrt(2 / math.pi)
     assert scores(noisy)["p-bump"].value == pytest.approx(expected, rel=0.03)
-    assert scores(noisy)["p-bump-rel"].value == pytest.approx(expected, rel=0.03)
+    assert scores(noisy)["p-bump-rel"].value == pytest.approx(expected / 4, rel=0.03)
+
+
+def test_the_same_bumps_count_the_same_at_every_size() -> None:
+    """Bumps of 1 px at a quarter of the full size, which are 4 px high and four times as wide at full size."""
+    found = []
+    for factor in (1, 2, 4):
+        y, x = np.mgrid[: 120 * factor, : 160 * factor] / factor
+        truth = (factor * (30 + 0.1 * x + 0.05 * y)).astype(np.float32)
+        bumpy = truth + (factor * np.sin(x / 3) * np.cos(y / 4)).astype(np.float32)
+        scene = Scene("x", gt=truth, masks={"nonocc": np.ones(truth.shape, bool)}, resolution=factor / 4)
+        found.append(scores(bumpy, ["p-bump-rel"], scene)["p-bump-rel"].value)
+    assert found == pytest.approx([found[0]] * 3, rel=0.02)
+    assert found[0] > 0.05
 
 
 def test_one_spike_by_hand() -> None:
-    """A spike of 1 px: Laplacian 4 on it and 1 on each of its four neighbours."""
+    """A spike of 1 px: Laplacian 4 on it and 1 on each of its four neighbours; for relative bumps, divided by 4."""
     spike = PLANE.copy()
     spike[60, 80] += 1
     found = scores(spike)
-    assert found["p-bump-rel"].sum == pytest.approx(8.0, abs=1e-3)
+    assert found["p-bump-rel"].sum == pytest.approx(2.0, abs=1e-3)
     assert found["p-bump-bad@1"].sum == 1.0
     assert found["p-off"].sum == pytest.approx(1 / NORMAL_LENGTH, abs=0.05)
 
