@@ -23,7 +23,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Executor, Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
@@ -345,24 +345,16 @@ def _sendable(problem: Exception) -> Exception:
     return problem
 
 
-class _Call(NamedTuple):
-    future: Future[Any]
-    seconds: float | None
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    options: Mapping[str, Any]
-
-
-class LocalProcesses(Executor):
-    """`workers` worker processes, each fed by a thread of its own."""
+class LocalProcesses(ThreadPoolExecutor):
+    """`workers` worker processes, each used by one thread at a time."""
 
     def __init__(self, workers: int) -> None:
+        super().__init__(workers)
         self.workers = workers
-        self._waiting: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
         self._processes = [WorkerProcess() for _ in range(workers)]
-        self._threads = [threading.Thread(target=self._feed, args=(one,), daemon=True) for one in self._processes]
-        for thread in self._threads:
-            thread.start()
+        self._free: queue.LifoQueue[WorkerProcess] = queue.LifoQueue()
+        for process in self._processes:
+            self._free.put(process)
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
         """Queue a call for the next worker that is free."""
@@ -372,42 +364,30 @@ class LocalProcesses(Executor):
         self, seconds: float | None, function: Callable[..., Any], /, *arguments: Any, **options: Any
     ) -> Future[Any]:
         """Queue a call that ends with `TimeLimitExceeded` when it takes longer than `seconds`, whatever it is doing."""
-        call = _Call(Future(), seconds, function, arguments, options)
-        self._waiting.put(call)
-        return call.future
+        return super().submit(self._call, seconds, function, arguments, options)
+
+    def _call(self, seconds: float | None, function: Callable[..., Any], arguments: Any, options: Any) -> Any:
+        process = self._free.get()
+        try:
+            return process.call(function, *arguments, options=options, seconds=seconds)
+        finally:
+            self._free.put(process)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the workers: after the queued calls, or at once when `cancel_futures` is given."""
+        super().shutdown(wait and not cancel_futures, cancel_futures=cancel_futures)
         if cancel_futures:
-            with contextlib.suppress(queue.Empty):
-                while True:
-                    queued = self._waiting.get_nowait()
-                    if queued is not None:
-                        queued.future.cancel()
             for process in self._processes:
                 process.kill()
-        for _ in self._threads:
-            self._waiting.put(None)
+        super().shutdown(wait)
         if wait:
-            for thread in self._threads:
-                thread.join()
+            for process in self._processes:
+                process.end(at_once=False)
 
     @property
     def process_ids(self) -> list[int]:
         """The processes that are alive."""
         return [number for process in self._processes if (number := process.process_id) is not None]
-
-    def _feed(self, process: WorkerProcess) -> None:
-        while (call := self._waiting.get()) is not None:
-            if not call.future.set_running_or_notify_cancel():
-                continue
-            try:
-                result = process.call(call.function, *call.arguments, options=call.options, seconds=call.seconds)
-            except Exception as problem:
-                call.future.set_exception(problem)
-            else:
-                call.future.set_result(result)
-        process.end(at_once=False)
 
 
 def default_workers() -> int:
