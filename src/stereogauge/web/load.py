@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
-from collections import deque
+from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, TypeVar
 
 import anyio
@@ -35,9 +35,9 @@ class ConcurrencyLimit:
         self._most = most_waiting
         self._wait_seconds = wait_seconds
         self._seconds = seconds
-        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
-        self._limiter: anyio.CapacityLimiter | None = None
-        self._at_once = at_once
+        self._waiting: list[tuple[str, asyncio.Future[None]]] = []
+        self._stamps: dict[str, int] = {}
+        self._numbers = itertools.count()
 
     async def run(self, request: Request, make: Callable[[], Value]) -> Value:
         """The answer, computed in a thread when it is its turn."""
@@ -57,59 +57,49 @@ class ConcurrencyLimit:
             return
         self._make_room(client)
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(client, deque()).append(turn)
+        self._waiting.append((client, turn))
+        self._stamps.setdefault(client, next(self._numbers))
         try:
             await asyncio.wait({turn, left}, timeout=self._wait_seconds, return_when=asyncio.FIRST_COMPLETED)
             if not turn.done():
                 raise BusyError()
             turn.result()
         except BaseException:
-            if turn.done() and not turn.cancelled() and turn.exception() is None:
+            if not turn.cancel() and turn.exception() is None:
                 self._pass_on()  # it was this one's turn already
-            self._forget(client, turn)
             raise
 
     def _make_room(self, client: str) -> None:
         """Refuse this request, or the last one of an address that waits for more, where too many wait."""
-        if sum(map(len, self._waiting.values())) < self._most:
+        open_turns = [(name, turn) for name, turn in self._waiting if not turn.done()]
+        if len(open_turns) < self._most:
             return
-        refusal = BusyError()
-        longest = max(self._waiting, key=lambda name: len(self._waiting[name]), default=client)
-        if len(self._waiting.get(longest, ())) <= len(self._waiting.get(client, ())) + 1:
-            raise refusal
-        last = self._waiting[longest].pop()
-        if not last.done():
-            last.set_exception(refusal)
+        counts = Counter(name for name, _ in open_turns)
+        longest = max(counts, key=lambda name: counts[name], default=client)
+        if counts[longest] <= counts[client] + 1:
+            raise BusyError()
+        last = [turn for name, turn in open_turns if name == longest][-1]
+        last.set_exception(BusyError())
 
     def _pass_on(self) -> None:
-        """Serve the next address, which is then queued behind all others."""
-        while self._waiting:
-            client = next(iter(self._waiting))
-            queue = self._waiting.pop(client)
-            turn = queue.popleft() if queue else None
-            if queue:
-                self._waiting[client] = queue
-            if turn is not None and not turn.done():
-                turn.set_result(None)
-                return
-        self._free += 1
-
-    def _forget(self, client: str, turn: asyncio.Future[None]) -> None:
-        with suppress(KeyError, ValueError):
-            self._waiting[client].remove(turn)
-            if not self._waiting[client]:
-                del self._waiting[client]
+        """Serve the address next that arrived or was served longest ago."""
+        self._waiting = [(name, turn) for name, turn in self._waiting if not turn.done()]
+        self._stamps = {name: self._stamps[name] for name, _ in self._waiting}
+        if not self._waiting:
+            self._free += 1
+            return
+        client, turn = min(self._waiting, key=lambda one: self._stamps[one[0]])
+        self._stamps[client] = next(self._numbers)
+        turn.set_result(None)
 
     async def _computed(self, make: Callable[[], Value], left: asyncio.Task[None]) -> Value:
-        if self._limiter is None:  # it belongs to the event loop that first needs it
-            self._limiter = anyio.CapacityLimiter(self._at_once)
         allowance = Allowance(self._seconds)
 
         def work() -> Value:
             with allowed(allowance):
                 return make()
 
-        computed = asyncio.ensure_future(anyio.to_thread.run_sync(work, limiter=self._limiter))
+        computed = asyncio.ensure_future(anyio.to_thread.run_sync(work, limiter=anyio.CapacityLimiter(1)))
         try:
             await asyncio.wait({computed, left}, return_when=asyncio.FIRST_COMPLETED)
             if not computed.done():
