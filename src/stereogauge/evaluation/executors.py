@@ -37,14 +37,9 @@ DASK_LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.applica
 """Those that Dask gives handlers of their own."""
 
 
-class _NoTracebacks(logging.Filter):
-    """Drops what Dask logs with a traceback: a lost connection, which `GONE` reports in one sentence."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return not record.exc_info
-
-
-_no_tracebacks = _NoTracebacks()
+def _has_no_traceback(record: logging.LogRecord) -> bool:
+    """A filter against what Dask logs with a traceback: a lost connection, which `GONE` reports in one sentence."""
+    return not record.exc_info
 
 
 class InProcess(Executor):
@@ -74,7 +69,7 @@ class Cluster(Executor):
         except ImportError:
             raise MissingDependency("distributed", "cluster", "Evaluating on a cluster") from None
         for handler in [one for name in DASK_LOGGERS for one in logging.getLogger(name).handlers]:
-            handler.addFilter(_no_tracebacks)
+            handler.addFilter(_has_no_traceback)
         try:
             self._client = distributed.Client(address or None, timeout=CONNECTING)
         except (OSError, TimeoutError, ValueError) as problem:
@@ -194,17 +189,14 @@ class Tasks(Generic[Task, Answer]):
 
     def next_outcomes(self) -> Iterator[TaskOutcome[Task, Answer]]:
         """Wait until something is finished; what is."""
-        if time.monotonic() - self._looked > LOOK_EVERY:
-            self._look()
-        self._hand_out()
-        futures = list(self._running)
-        finished = [future for future in futures if future.done()]
-        if futures and not finished:
-            while not (finished := list(wait(futures, LOOK_EVERY, FIRST_COMPLETED).done)):
-                self._look()
-                self._hand_out()
-                futures = list(self._running)
-        for future in finished:
+        finished: set[Future[Answer]] = set()
+        while not finished and (self._waiting or self._running):
+            if time.monotonic() - self._looked >= LOOK_EVERY:
+                self._check_alive()
+                self._looked = time.monotonic()
+            self._hand_out()
+            finished = wait(list(self._running), LOOK_EVERY, FIRST_COMPLETED).done
+        for future in [one for one in self._running if one in finished]:
             outcome = self._taken(future)
             if outcome is not None:
                 yield outcome
@@ -214,10 +206,6 @@ class Tasks(Generic[Task, Answer]):
         for future in [future for future in self._running if future.done() and not future.cancelled()]:
             if future.exception() is None:
                 yield TaskOutcome(self._running.pop(future)[0], future.result())
-
-    def _look(self) -> None:
-        self._check_alive()
-        self._looked = time.monotonic()
 
     def _hand_out(self) -> None:
         most = AHEAD * self._workers()
