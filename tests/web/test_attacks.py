@@ -36,6 +36,8 @@ from tests.web.test_submissions import benchmark_at
 
 from stereogauge.errors import StoreError
 from stereogauge.io import encodings
+from stereogauge.scores.column import Column
+from stereogauge.scores.score import CellScores
 from stereogauge.store import open_store
 from stereogauge.web import refusals, security
 from stereogauge.web.submissions import evaluations
@@ -392,16 +394,20 @@ def test_what_a_decoder_says_is_checked() -> None:
 
 
 def test_scores_belong_to_the_submission_that_was_judged(small_store: Path, tmp_path: Path) -> None:
-    """Whatever the judge answers: names are the server's, and a column that was not requested is refused."""
+    """Whatever the judge answers: names are the server's, and another number of columns is refused."""
     with benchmark_at(small_store, tmp_path, RULES, SameProcess) as one:
         task = one.taken.task()
-        row = {"metric": "rms", "region": "all", "value": 0.1, "sum": 1.0, "count": 10, "missing": 0, "note": ""}
-        forged = {**row, "algorithm": "good", "scene": "beta", "dataset": "other", "protocol": "x"}
-        (kept,) = evaluations._rows([forged], "mine", task.dataset["alpha"], task)
-        assert (kept["algorithm"], kept["scene"], kept["dataset"]) == ("mine", "alpha", "small")
-        assert kept["protocol"] == task.protocol.scoring_hash
-        with pytest.raises(HostError):
-            evaluations._rows([{**row, "metric": "mae"}], "mine", task.dataset["alpha"], task)
+        numbers, foreign = np.full(len(task.columns), 0.1), (Column("mae", "all").versioned,) * len(task.columns)
+        whole = numbers.astype(np.int64)
+        forged = CellScores("other", "beta", "good", "x", foreign, numbers, numbers, whole, whole)
+        kept = evaluations._rows(forged, "mine", task.dataset["alpha"], task)
+        named = {(row["algorithm"], row["scene"], row["dataset"], row["protocol"]) for row in kept}
+        assert named == {("mine", "alpha", "small", task.protocol.scoring_hash)}
+        assert [(row["metric"], row["region"]) for row in kept] == [column.column for column in task.columns]
+        for part in ("values", "sums", "counts", "missing"):
+            one_more = replace(forged, **{part: np.append(getattr(forged, part), 1)})
+            with pytest.raises(HostError):
+                evaluations._rows(one_more, "mine", task.dataset["alpha"], task)
 
 
 def test_a_store_that_is_away_fails_no_submission(

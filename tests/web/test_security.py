@@ -14,11 +14,14 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+from fastapi import FastAPI
 from tests.web.small import MARKUP, serving, serving_store
 
+from stereogauge.errors import FileError, MissingLibrary, StoreError
 from stereogauge.figures.chart import vega_file
 from stereogauge.store import Store
 from stereogauge.web.app import create_app
+from stereogauge.web.refusals import register_refusals
 from stereogauge.web.security import LOCAL_HOSTS
 from stereogauge.web.server import LimitedProtocol
 from stereogauge.web.site import Site
@@ -199,3 +202,26 @@ def test_an_answer_that_is_read_slowly_arrives_whole(opened: Store, monkeypatch:
             size += len(part)
             time.sleep(0.002)
     assert size > vega_file().stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("problem", "status"),
+    [
+        (FileError("/srv/private/alpha.pfm is truncated."), 410),
+        (StoreError("/srv/private/scores.sqlite: disk I/O error."), 503),
+        (MissingLibrary("The native library in /srv/private must be built again."), 503),
+    ],
+)
+def test_failures_of_the_host_show_no_path(problem: Exception, status: int) -> None:
+    app = FastAPI()
+    register_refusals(app)
+
+    @app.get("/")
+    def fail() -> None:
+        raise problem
+
+    with serving(app) as base:
+        answer = httpx.get(base)
+    assert answer.status_code == status
+    assert "log says" in answer.json()["detail"]
+    assert "/srv" not in answer.text

@@ -14,11 +14,12 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from stereogauge.allowance import UsedUpError
-from stereogauge.errors import FileError, NothingLeftError, StereogaugeError, StoreError
+from stereogauge.errors import FileError, MissingLibrary, NothingLeftError, StereogaugeError, StoreError
 from stereogauge.web.errors import BusyError, RefusedError, UnknownChoiceError, printable
 
 LOST_FILE = "A file behind this answer cannot be read; the server's log says which."
 LOST_STORE = "The store cannot be read at the moment; the server's log says why."
+LOST_LIBRARY = "Nothing can be computed at the moment; the server's log says why."
 LONGEST_QUOTE = 80
 
 log = logging.getLogger(__name__)
@@ -28,6 +29,7 @@ def register_refusals(app: FastAPI) -> None:
     """Answer every mistake in a request, and every failure of the server, with one sentence."""
     app.add_exception_handler(FileError, _lost)
     app.add_exception_handler(StoreError, _lost)
+    app.add_exception_handler(MissingLibrary, _lost)
     app.add_exception_handler(StereogaugeError, _mistake)
     app.add_exception_handler(UsedUpError, _mistake)
     app.add_exception_handler(RequestValidationError, _parameters)
@@ -54,8 +56,10 @@ def _nested(request: Request, problem: Exception) -> JSONResponse:
 def _lost(request: Request, problem: Exception) -> JSONResponse:
     # The sentence names a path or host of the server, which visitors must not see.
     log.warning("%s: %s", printable(request.url.path), printable(problem))
-    file = isinstance(problem, FileError)
-    return JSONResponse({"detail": LOST_FILE if file else LOST_STORE}, status_code=410 if file else 503)
+    if isinstance(problem, FileError):
+        return JSONResponse({"detail": LOST_FILE}, status_code=410)
+    missing = isinstance(problem, MissingLibrary)
+    return JSONResponse({"detail": LOST_LIBRARY if missing else LOST_STORE}, status_code=503)
 
 
 def _parameters(request: Request, problem: Exception) -> JSONResponse:

@@ -11,6 +11,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -121,7 +122,9 @@ class StoreSource:
         file = Path(self._store.name)
         if not file.is_file():
             return self._store.state()
-        stamps = [part.stat() for part in (file, file.with_name(f"{file.name}-wal")) if part.exists()]
+        stamps = [file.stat()]
+        with suppress(FileNotFoundError):  # it ends with the last connection of any program
+            stamps.append(file.with_name(f"{file.name}-wal").stat())
         return repr([(stamp.st_mtime_ns, stamp.st_size) for stamp in stamps])
 
     def protocols(self) -> tuple[ProtocolRecord, ...]:

@@ -10,12 +10,20 @@ from collections import deque
 from collections.abc import Callable
 
 import sqlalchemy as sql
+from sqlalchemy import Column, Float, String, Table
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.store.engine import Database
 from stereogauge.web.errors import RefusedError
-from stereogauge.web.submissions.schema import tokens
+from stereogauge.web.submissions.jobs import metadata
 
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("hash", String, primary_key=True),
+    Column("submitter", String, nullable=False),
+    Column("issued", Float, nullable=False),
+)
 PREFIX = "sg_"
 LONGEST_NAME = 80
 MOST_CLIENTS = 10_000

@@ -17,22 +17,27 @@ from typing import IO, Any
 import msgspec
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 
+from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.datasets.plausibility import NOTE, PROBLEM, Finding
 from stereogauge.errors import StereogaugeError, StoreError
 from stereogauge.evaluation.processes import CallCancelled, OpenedFile, TimeLimitExceeded, WorkerProcess
+from stereogauge.evaluation.worker import PlannedCell
 from stereogauge.io import pfm
 from stereogauge.io.content import Decoding
 from stereogauge.io.files import content_hash
-from stereogauge.model import Dataset, Scene
+from stereogauge.model import Better, Dataset, Scene
 from stereogauge.protocol import Protocol
+from stereogauge.scores.column import VersionedColumn
+from stereogauge.scores.score import CellScores
 from stereogauge.store.sources import source_text
 from stereogauge.text import counted
 from stereogauge.web.errors import printable
 from stereogauge.web.submissions.decoding import LONGEST_SENTENCE, Listing, list_upload, read_map
 from stereogauge.web.submissions.folders import for_owner
 from stereogauge.web.submissions.jobs import Job, Jobs, Rules
-from stereogauge.web.submissions.judging import HostError, SceneMaps, doubts, scores
+from stereogauge.web.submissions.judging import HostError, doubts, scores
 
 IDLE = 5.0
 """Seconds between two looks at an empty queue."""
@@ -54,7 +59,7 @@ class Task(Struct, frozen=True):
     dataset: Dataset
     hidden: frozenset[str]
     protocol: Protocol
-    columns: tuple[str, ...]
+    columns: tuple[VersionedColumn, ...]
 
 
 class Evaluations:
@@ -83,7 +88,6 @@ class Evaluations:
         self._judge = make_worker(rules.memory_bytes)
         self._wake = threading.Event()
         self._stopping = threading.Event()
-        self._withdrawn: set[str] = set()
         self._thread: threading.Thread | None = None
         self.trouble = ""
         """Why nothing can be evaluated at the moment, without the server's paths; "" while all is well."""
@@ -114,10 +118,6 @@ class Evaluations:
         """Look at the queue now."""
         self._wake.set()
 
-    def withdraw(self, identifier: str) -> None:
-        """Stop the evaluation of a submission that is about to be removed."""
-        self._withdrawn.add(identifier)
-
     def _work(self) -> None:
         pause = FIRST_PAUSE
         while not self._stopping.is_set():
@@ -142,16 +142,13 @@ class Evaluations:
         free = shutil.disk_usage(self._folder).free
         if free < self._rules.least_free:
             raise HostError(f"The disk of the submissions has only {free >> 20} MiB left.")
-        self._withdrawn.clear()  # they exist no more, and cannot begin
         self._jobs.resume()  # what is marked as being worked on now was left by an error
         job = self._jobs.next()
         if job is None:
             return False
         task = self._task()
-        attempt = self._jobs.begin(job)
-        if attempt is not None:
-            end = time.monotonic() + self._rules.seconds
-            self._run(_Attempt(job, self._folder / job.id, attempt, end), task)
+        if self._jobs.begin(job):
+            self._run(_Attempt(job, self._folder / job.id, time.monotonic() + self._rules.seconds), task)
         return True
 
     def _run(self, own: _Attempt, task: Task) -> None:
@@ -169,10 +166,8 @@ class Evaluations:
             raise
         except Exception as trouble:
             _raise_host_error(trouble)
-            held = self._jobs.lose(own.job, own.number)
-            fate = "is held for the host to look at" if held else "is tried again"
-            cause = printable(f"{type(trouble).__name__}: {trouble}")
-            log.error("Submission %s %s after attempt %d: %s", own.job.id, fate, own.number, cause)
+            fate = "is held for the host to look at" if self._jobs.lose(own.job) else "is tried again"
+            log.error("Submission %s %s: %s", own.job.id, fate, printable(f"{type(trouble).__name__}: {trouble}"))
         finally:
             self._decoder.end()
 
@@ -182,18 +177,17 @@ class Evaluations:
         if self._is_invalid(own, findings):
             return
         findings += _write(own.folder / MAPS, listing, task, spool)
-        work = [_scene_maps(own, scene, listing, task) for scene in task.dataset]
-        for maps in work:
-            findings += self._call(own, self._judge, doubts, maps)
+        cells = {scene: _cell(own, scene, listing, task) for scene in task.dataset}
+        for scene, cell in cells.items():
+            findings += self._call(own, self._judge, doubts, cell, scene, scene.id in task.hidden)
         if self._is_invalid(own, findings):
             return
         rows: list[dict[str, Any]] = []
-        for done, maps in enumerate(work):
-            progress = {"progress": done / len(work), "message": f"{done} of {len(work)} scenes"}
+        for done, (scene, cell) in enumerate(cells.items()):
+            progress = {"progress": done / len(cells), "message": f"{done} of {len(cells)} scenes"}
             self._change(own, state="evaluating", findings=grouped(findings), **progress)
-            found = self._call(own, self._judge, scores, maps, task.protocol, task.columns)
-            rows += _rows(found, own.job.name, maps.scene, task)
-        records = [_record(own.job.name, maps, task.dataset.name) for maps in work]
+            rows += _rows(self._call(own, self._judge, scores, cell, scene, task.protocol), own.job.name, scene, task)
+        records = [_record(cell, scene, task.dataset.name) for scene, cell in cells.items()]
         self._change(own, state="done", progress=1.0, message=PRIVATE, scores=rows, maps=records)
         (own.folder / "upload.zip").unlink(missing_ok=True)
 
@@ -222,12 +216,12 @@ class Evaluations:
 
     def _call(self, own: _Attempt, worker: Any, function: Callable[..., Any], *arguments: Any) -> Any:
         def cancelled() -> bool:
-            return self._stopping.is_set() or own.job.id in self._withdrawn
+            return self._stopping.is_set() or self._jobs.get(own.job.id) is None
 
         return worker.call(function, *arguments, seconds=own.end - time.monotonic(), cancelled=cancelled)
 
     def _change(self, own: _Attempt, **values: Any) -> None:
-        if not self._jobs.change(own.job.id, attempt=own.number, **values):
+        if not self._jobs.change(own.job.id, working=True, **values):
             raise CallCancelled("the submission was withdrawn")
 
     def _is_invalid(self, own: _Attempt, findings: list[Finding]) -> bool:
@@ -244,7 +238,7 @@ class Evaluations:
     def _end(self, own: _Attempt, state: str, message: str, **values: Any) -> None:
         """Record that a submission has no result; its files are removed after that is stored."""
         end = {"state": state, "progress": 1.0, "message": message}
-        if self._jobs.change(own.job.id, attempt=own.number, **end, **values):
+        if self._jobs.change(own.job.id, working=True, **end, **values):
             shutil.rmtree(own.folder, ignore_errors=True)
 
 
@@ -253,7 +247,6 @@ class _Attempt(Struct, frozen=True):
 
     job: Job
     folder: Path
-    number: int
     end: float
 
 
@@ -286,7 +279,7 @@ def _shape(scene: Scene) -> tuple[int, int]:
     try:
         return scene.shape
     except StereogaugeError as trouble:
-        raise HostError(f"The scene {scene.id} cannot be read: {trouble}") from trouble
+        raise HostError.unreadable(scene, trouble) from trouble
     finally:
         scene.release()
 
@@ -321,28 +314,43 @@ def _write(folder: Path, listing: Listing, task: Task, spool: IO[bytes]) -> list
     return findings
 
 
-def _scene_maps(own: _Attempt, scene: Scene, listing: Listing, task: Task) -> SceneMaps:
+def _cell(own: _Attempt, scene: Scene, listing: Listing, task: Task) -> PlannedCell:
+    """What is judged on a scene: the maps as the server wrote them, with the first confidence measure."""
     first = min((one.measure for one in listing.maps if one.kind == "confidence"), default="")
-    evaluated = [one for one in listing.of(scene.id) if one.kind != "confidence" or one.measure == first]
-    paths = {str(one.kind): own.folder / MAPS / one.path for one in evaluated}
-    about = (listing.kind, listing.directed, listing.seconds.get(scene.id))
-    return SceneMaps(own.job.name, scene, scene.id in task.hidden, paths, *about)
+    wanted = [one for one in listing.of(scene.id) if one.kind != "confidence" or one.measure == first]
+    paths = {one.kind: own.folder / MAPS / one.path for one in wanted}
+    better: Better | None = "lower" if listing.kind == "sigma" else "higher" if listing.directed else None
+    seconds = listing.seconds.get(scene.id)
+    return PlannedCell(
+        algorithm=own.job.name,
+        estimate=paths["map"],
+        columns=task.columns,
+        inputs=0,
+        content=content_hash(paths["map"]),
+        right_estimate=paths.get("right"),
+        confidence=ConfidenceSource(paths["confidence"], better, listing.kind) if "confidence" in paths else None,
+        extras={} if seconds is None else {"seconds": seconds},
+    )
 
 
-def _rows(found: list[dict[str, Any]], name: str, scene: Scene, task: Task) -> list[dict[str, Any]]:
-    """The scores of a scene with what they belong to; one that was not asked for is refused."""
-    asked = set(task.columns)
-    own = {"dataset": task.dataset.name, "scene": scene.id, "algorithm": name, "protocol": task.protocol.scoring_hash}
-    for row in found:
-        if f"{row['metric']}:{row['region']}" not in asked:
-            raise HostError(f"The evaluation answered with the column {row['metric']}:{row['region']}.")
-    return [{**row, **own, "value": None if math.isnan(row["value"]) else row["value"]} for row in found]
+def _rows(found: CellScores, name: str, scene: Scene, task: Task) -> list[dict[str, Any]]:
+    """The scores of a scene: the judge's numbers, and what they belong to by the server's own knowledge."""
+    own = replace(
+        found,
+        dataset=task.dataset.name,
+        scene=scene.id,
+        algorithm=name,
+        protocol=task.protocol.scoring_hash,
+        columns=task.columns,
+    )
+    if any(len(numbers) != len(task.columns) for numbers in (own.values, own.sums, own.counts, own.missing)):
+        raise HostError(f"The evaluation answered with {len(own.values)} numbers for {len(task.columns)} columns.")
+    return [{**asdict(row), "value": None if math.isnan(row.value) else row.value} for row in own.scores()]
 
 
-def _record(name: str, maps: SceneMaps, dataset: str) -> dict[str, str]:
-    left, right = maps.paths["map"], maps.paths.get("right")
-    about = {"dataset": dataset, "scene": maps.scene.id, "algorithm": name}
-    return {**about, "content": content_hash(left), "source": source_text(left), "right_source": source_text(right)}
+def _record(cell: PlannedCell, scene: Scene, dataset: str) -> dict[str, str]:
+    sources = {"source": source_text(cell.estimate), "right_source": source_text(cell.right_estimate)}
+    return {"dataset": dataset, "scene": scene.id, "algorithm": cell.algorithm, "content": cell.content, **sources}
 
 
 def _raise_host_error(trouble: BaseException | None) -> None:

@@ -12,16 +12,44 @@ from __future__ import annotations
 import secrets
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import sqlalchemy as sql
 from msgspec import Struct
-from sqlalchemy.engine import Connection
+from sqlalchemy import JSON, Column, Float, Index, Integer, MetaData, String, Table, Text
+from sqlalchemy.engine import Connection, Row
 
 from stereogauge.store.engine import Database
 from stereogauge.web.errors import RefusedError
-from stereogauge.web.submissions.schema import jobs
+
+metadata = MetaData()
+"""The tables behind submissions, in a separate database, so that a store can be copied without them."""
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("submitter", String, nullable=False),
+    Column("name", String, nullable=False, server_default=""),
+    Column("description", Text, nullable=False, server_default=""),
+    Column("link", String, nullable=False, server_default=""),
+    Column("state", String, nullable=False),
+    Column("progress", Float, nullable=False, server_default="0"),
+    Column("message", Text, nullable=False, server_default=""),
+    Column("findings", JSON, nullable=False, server_default="[]"),
+    Column("scores", JSON, nullable=False, server_default="[]"),
+    Column("maps", JSON, nullable=False, server_default="[]"),
+    Column("created", Float, nullable=False),
+    # When its evaluation last began; of several submitters, the one who waited longest is next.
+    Column("began", Float, nullable=False, server_default="0"),
+    # Counts the starts that ended through no fault of the upload that could be named.
+    Column("losses", Integer, nullable=False, server_default="0"),
+    # 1 for one that exists no more, and is kept for a period because it counts.
+    Column("withdrawn", Integer, nullable=False, server_default="0"),
+    Index("jobs_by_submitter", "submitter", "created"),
+    Index("jobs_by_state", "state", "created"),
+)
 
 State = Literal["uploading", "queued", "validating", "evaluating", "held", "invalid", "failed", "done", "published"]
 WORKING: tuple[State, ...] = ("validating", "evaluating")
@@ -71,8 +99,8 @@ class Rules(Struct, frozen=True):
 
 
 class Job(Struct, frozen=True):
-    """One submission. `findings`, `scores` and `maps` are lists of plain values; `attempt` counts its evaluations, and
-    `losses` those that ended without a result and without a fault of the upload.
+    """One submission. `findings`, `scores` and `maps` are lists of plain values; `losses` counts the evaluations that
+    ended without a result and without a fault of the upload.
     """
 
     id: str
@@ -88,7 +116,6 @@ class Job(Struct, frozen=True):
     maps: list[dict[str, Any]]
     created: float
     began: float
-    attempt: int
     losses: int
     withdrawn: int
 
@@ -112,12 +139,14 @@ class Jobs:
 
     # reading
 
+    def _rows(self, query: sql.Select[Any]) -> Sequence[Row[Any]]:
+        with self._database.reading() as connection:
+            return connection.execute(query).all()
+
     def _read(self, *wanted: Any) -> list[Job]:
         known = (jobs.c.withdrawn == 0, jobs.c.state != "uploading")
         query = sql.select(jobs).where(*known, *wanted).order_by(jobs.c.created.desc())
-        with self._database.reading() as connection:
-            rows = connection.execute(query).mappings().all()
-        return [Job(**row) for row in rows]
+        return [Job(**row._mapping) for row in self._rows(query)]
 
     def get(self, identifier: str) -> Job | None:
         """The submission with this id."""
@@ -130,24 +159,21 @@ class Jobs:
     def owners(self) -> dict[str, tuple[str, str]]:
         """The submitter and the state of every submission by its id."""
         query = sql.select(jobs.c.id, jobs.c.submitter, jobs.c.state).where(jobs.c.withdrawn == 0)
-        with self._database.reading() as connection:
-            return {row.id: (row.submitter, row.state) for row in connection.execute(query)}
+        return {row.id: (row.submitter, row.state) for row in self._rows(query)}
 
     def waiting(self) -> int:
         """How many are queued or being worked on."""
-        query = sql.select(sql.func.count()).where(jobs.c.state.in_(OPEN), jobs.c.withdrawn == 0)
-        with self._database.reading() as connection:
-            return int(connection.execute(query).scalar_one())
+        return len(self._rows(sql.select(jobs.c.id).where(jobs.c.state.in_(OPEN), jobs.c.withdrawn == 0)))
 
     # from an upload to a result
 
     def reserve(self, submitter: str, identifier: str) -> None:
         """Begin an upload if the submitter has one left and no other under way, all in one transaction."""
-        cut_off = jobs.c.created < time.time() - 2 * self._rules.upload_seconds
-        forgotten = sql.and_(jobs.c.withdrawn == 1, jobs.c.created < self._since())
+        cut_off = (jobs.c.state == "uploading") & (jobs.c.created < time.time() - 2 * self._rules.upload_seconds)
+        forgotten = (jobs.c.withdrawn == 1) & (jobs.c.created < self._since())
         with self._database.writing() as connection:
-            connection.execute(jobs.delete().where(sql.or_(forgotten, (jobs.c.state == "uploading") & cut_off)))
-            made = self._made(connection, submitter)
+            connection.execute(jobs.delete().where(forgotten | cut_off))
+            made = Counter(connection.execute(self._made(submitter)).scalars())
             if made["uploading"]:
                 raise RefusedError("Another upload with this token is under way; send one after the other.", 429)
             if not self._left(made):
@@ -156,10 +182,11 @@ class Jobs:
             row = {"id": identifier, "submitter": submitter, "state": "uploading", "created": time.time()}
             connection.execute(jobs.insert().values(**row))
 
-    def release(self, identifier: str) -> None:
-        """Forget an upload that was refused: it costs nothing."""
+    def release(self, *wanted: str) -> None:
+        """Forget uploads that were refused, or all that are under way: they cost nothing."""
+        chosen = jobs.c.id.in_(wanted) if wanted else jobs.c.state == "uploading"
         with self._database.writing() as connection:
-            connection.execute(jobs.delete().where(jobs.c.id == identifier))
+            connection.execute(jobs.delete().where(chosen))
 
     def add(self, identifier: str, name: str, description: str, link: str) -> None:
         """Put an upload at the end of the queue."""
@@ -176,34 +203,32 @@ class Jobs:
             .order_by(last.c.last, jobs.c.created)
             .limit(1)
         )
-        with self._database.reading() as connection:
-            found = connection.execute(query).scalar()
-        return None if found is None else self.get(found)
+        found = self._rows(query)
+        return self.get(found[0].id) if found else None
 
-    def begin(self, job: Job) -> int | None:
-        """Take a submission out of the queue; returns the number of this attempt, None where it was withdrawn."""
-        started = {"state": "validating", "attempt": job.attempt + 1, "message": "reading the zip"}
-        wanted = (jobs.c.id == job.id, jobs.c.state == "queued", jobs.c.attempt == job.attempt)
-        return job.attempt + 1 if self._changed(wanted, {**started, "began": time.time()}) else None
+    def begin(self, job: Job) -> bool:
+        """Take a submission out of the queue; False where it is there no more."""
+        started = {"state": "validating", "message": "reading the zip", "began": time.time()}
+        return self._changed((jobs.c.id == job.id, jobs.c.state == "queued"), started)
 
-    def change(self, identifier: str, *, attempt: int | None = None, **values: Any) -> bool:
-        """Change parts of a submission. False, and no change, where there is none any more.
+    def change(self, identifier: str, *, working: bool = False, **values: Any) -> bool:
+        """Change parts of a submission, with `working` only of one that is being worked on.
 
-        With `attempt`, what that start of the evaluation reports; it counts only while no later one has begun.
+        False, and no change, where there is none.
         """
-        mine = () if attempt is None else (jobs.c.attempt == attempt, jobs.c.state.in_(WORKING))
-        return self._changed((jobs.c.id == identifier, *mine), values)
+        states = (jobs.c.state.in_(WORKING),) if working else ()
+        return self._changed((jobs.c.id == identifier, *states), values)
 
     def _changed(self, wanted: Iterable[Any], values: dict[str, Any]) -> bool:
         with self._database.writing() as connection:
             changed = jobs.update().where(jobs.c.withdrawn == 0, *wanted).values(**values)
             return bool(connection.execute(changed).rowcount)
 
-    def lose(self, job: Job, attempt: int) -> bool:
+    def lose(self, job: Job) -> bool:
         """Queue a submission again after a start without a result; held after the third. Returns whether it is held."""
         held = job.losses + 1 >= MOST_LOSSES
         after = HELD if held else QUEUED
-        return self.change(job.id, attempt=attempt, losses=job.losses + 1, **after) and held
+        return self.change(job.id, working=True, losses=job.losses + 1, **after) and held
 
     def resume(self) -> None:
         """Put back into the queue what is marked as being worked on: an error or a stop of the server left it so."""
@@ -212,8 +237,7 @@ class Jobs:
     def restart(self) -> None:
         """Begin after a start of the server: what was held is tried again, and no upload is under way."""
         self._changed([jobs.c.state.in_((*WORKING, "held"))], {**QUEUED, "losses": 0})
-        with self._database.writing() as connection:
-            connection.execute(jobs.delete().where(jobs.c.state == "uploading"))
+        self.release()
 
     def remove(self, *identifiers: str) -> None:
         """Withdraw submissions; nothing is kept of them but that they were made."""
@@ -224,25 +248,53 @@ class Jobs:
 
     def left(self, submitter: str) -> int:
         """The number of submissions that the submitter may still make now."""
-        with self._database.reading() as connection:
-            return self._left(self._made(connection, submitter))
+        return self._left(self._counted(submitter))
 
     def forgives(self, submitter: str) -> bool:
         """Whether one more invalid submission is free.
 
         Only some of them are free in a period: each costs time, and its findings tell a little about hidden truth.
         """
-        with self._database.reading() as connection:
-            return self._made(connection, submitter)["invalid"] < self._rules.free_invalid
+        return self._counted(submitter)["invalid"] < self._rules.free_invalid
 
     def _since(self) -> float:
         return time.time() - 3600.0 * self._rules.period_hours
 
-    def _made(self, connection: Connection, submitter: str) -> Counter[str]:
-        """The submissions of the period by their state, withdrawn ones included."""
-        mine = (jobs.c.submitter == submitter, jobs.c.created > self._since())
-        return Counter(connection.execute(sql.select(jobs.c.state).where(*mine)).scalars())
+    def _made(self, submitter: str) -> sql.Select[Any]:
+        """The states of the submissions of the period, withdrawn ones included."""
+        return sql.select(jobs.c.state).where(jobs.c.submitter == submitter, jobs.c.created > self._since())
+
+    def _counted(self, submitter: str) -> Counter[str]:
+        return Counter(row.state for row in self._rows(self._made(submitter)))
 
     def _left(self, made: Counter[str]) -> int:
         free = made["held"] + min(made["invalid"], self._rules.free_invalid)
         return max(0, self._rules.per_period - made.total() + free)
+
+
+OF_EARLIER_VERSIONS = ("attempts", "turns", "published_names")
+"""Tables of what a submission's own row says now."""
+
+
+def prepare(connection: Connection) -> None:
+    """Make the tables, and bring those of an earlier version up to date."""
+    metadata.create_all(connection)
+    for table in metadata.sorted_tables:
+        present = {column["name"] for column in sql.inspect(connection).get_columns(table.name)}
+        for column in table.columns:
+            if column.name not in present:
+                kind = column.type.compile(connection.dialect)
+                default = column.server_default.arg if isinstance(column.server_default, sql.DefaultClause) else ""
+                added = f"ALTER TABLE {table.name} ADD COLUMN {column.name} {kind} NOT NULL DEFAULT '{default}'"
+                connection.exec_driver_sql(added)
+    # The store says which are public.
+    connection.exec_driver_sql("UPDATE jobs SET state = 'done' WHERE state IN ('published', 'publishing')")
+    known = sql.inspect(connection).get_table_names()
+    if "attempts" in known:  # those without a submission were withdrawn, and still count
+        connection.exec_driver_sql(
+            "INSERT INTO jobs (id, submitter, name, state, created, withdrawn) "
+            "SELECT job, submitter, '', CASE invalid WHEN 1 THEN 'invalid' ELSE 'done' END, at, 1 FROM attempts "
+            "WHERE job <> '' AND job NOT IN (SELECT id FROM jobs)"
+        )
+    for name in set(OF_EARLIER_VERSIONS).intersection(known):
+        connection.exec_driver_sql(f"DROP TABLE {name}")

@@ -32,11 +32,11 @@ from stereogauge.web.hiding import Hidden
 from stereogauge.web.scores.reader import SUBMITTED_MARK
 from stereogauge.web.site import QueueState
 from stereogauge.web.source import NO_SCORES, ProtocolRecord, StoreSource
-from stereogauge.web.submissions import folders, schema
+from stereogauge.web.submissions import folders
 from stereogauge.web.submissions.access import Tokens
 from stereogauge.web.submissions.decoding import NAME
 from stereogauge.web.submissions.evaluations import Evaluations, Task
-from stereogauge.web.submissions.jobs import Job, Jobs, Rules, new_identifier
+from stereogauge.web.submissions.jobs import Job, Jobs, Rules, new_identifier, prepare
 
 NOT_YOURS = "You have no such submission; its owner sees it after giving the token on the page Submit."
 NOT_NOW = "Submissions cannot be evaluated at the moment; /api/v1/health says why. Try again later."
@@ -72,7 +72,7 @@ class Submissions:
         file = folders.private_file(self.folder / "submissions.sqlite")
         self._database = Database(file, read_only=False, timeout=rules.database_seconds)
         with self._database.writing() as connection:
-            schema.prepare(connection)
+            prepare(connection)
         self.tokens = Tokens(self._database, rules.failures_allowed, rules.failure_seconds)
         self.jobs = Jobs(self._database, rules)
         self.evaluations = Evaluations(self.jobs, self.folder, rules, self.task, make_worker)
@@ -182,7 +182,7 @@ class Submissions:
         if record.protocol is None:
             raise StoreError(f"The store knows only the hash {record.key}; submissions need the whole protocol.")
         hidden = frozenset(scene.id for scene in dataset if self.hidden(scene.id, dataset.name))
-        columns = tuple(str(column) for column in self._source.cube(record.key).columns)
+        columns = tuple(column.versioned for column in self._source.cube(record.key).columns)
         return Task(dataset, hidden, record.protocol, columns)
 
     # accepting an upload
@@ -298,8 +298,6 @@ class Submissions:
 
     def withdraw(self, job: Job) -> None:
         """Delete a submission, whether it is queued, finished or published."""
-        if job.open:
-            self.evaluations.withdraw(job.id)
         with self._publishing:
             if self.current(self.jobs.get(job.id) or job).state == "published":
                 self._store.withdraw(job.id)
