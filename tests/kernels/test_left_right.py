@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stereogauge.kernels.left_right import fill_gaps, left_right_differences, left_right_labels
+from stereogauge.kernels.left_right import interpolate, left_right_check, left_right_differences
 
 pytestmark = pytest.mark.usefixtures("processor_level")
 DIRECTIONS = [(dy, dx) for dy in (-1, 0, 1) for dx in (-1, 0, 1) if (dy, dx) != (0, 0)]
@@ -91,7 +91,7 @@ def test_labels_and_differences(seed: int) -> None:
     left, right = maps(seed, height, width, ndisp)
     for tolerance in (0.5, 1.0, 2.25, 100.0):
         expected = labels_by_definition(left, right, ndisp, tolerance)
-        assert np.array_equal(left_right_labels(left, right, ndisp, tolerance), expected)
+        assert np.array_equal(left_right_check(left, right, ndisp, tolerance), expected)
     found = left_right_differences(left, right, float(ndisp))
     np.testing.assert_array_equal(found, difference_by_definition(left, right, ndisp))
 
@@ -101,7 +101,7 @@ def test_gaps_are_filled_from_eight_directions(seed: int) -> None:
     left, _ = maps(seed, 9 + seed, 3 * seed + 1, 40)
     occluded = np.random.default_rng(seed).random(left.shape) < 0.5
     left[abs(left) > 1e20] = np.nan
-    found = fill_gaps(left, occluded)
+    found = interpolate(left, occluded)
     for y, x in np.ndindex(left.shape):
         values = seen(left, y, x)
         if np.isfinite(left[y, x]) or not values:
@@ -115,6 +115,6 @@ def test_gaps_are_filled_from_eight_directions(seed: int) -> None:
 def test_maps_of_different_size_are_refused() -> None:
     one, other = np.zeros((3, 4), np.float32), np.zeros((3, 5), np.float32)
     with pytest.raises(ValueError, match="width"):
-        left_right_labels(one, other, 4, 1.0)
+        left_right_check(one, other, 4, 1.0)
     with pytest.raises(TypeError, match="float32"):
         left_right_differences(one, one.astype(np.float64), 4.0)  # type: ignore[arg-type]

@@ -30,12 +30,18 @@ _fill_gaps = native(
 )
 
 
-def left_right_labels(
-    left: NDArray[np.float32], right: NDArray[np.float32], ndisp: int, tolerance: float
+def left_right_check(
+    disparity: NDArray[np.float32], right_disparity: NDArray[np.float32], ndisp: int, tolerance: float = 1.0
 ) -> NDArray[np.uint8]:
-    """0 consistent, 1 occluded, 2 mismatched; see `stereogauge.matching.postprocess.left_right_check`."""
+    """Per left pixel 0 consistent, 1 occluded or 2 mismatched; an unknown disparity is never consistent.
+
+    Consistent: |D(x) − D_r(x − D(x))| ≤ tolerance, the right map taken at the nearest pixel. Otherwise the pixel's
+    epipolar line is followed through the right map: mismatched if D_r(x − d) agrees with some d in 0…ndisp − 1 within
+    the tolerance, occluded if with none.
+    """
+    left, right = np.ascontiguousarray(disparity), np.ascontiguousarray(right_disparity)
     labels, agreeing = np.empty(left.shape, np.uint8), np.empty(left.shape[-1], np.bool_)
-    _labels(np.ascontiguousarray(left), np.ascontiguousarray(right), labels, agreeing, ndisp, tolerance)
+    _labels(left, right, labels, agreeing, ndisp, tolerance)
     return labels
 
 
@@ -52,8 +58,13 @@ def left_right_differences(
     return difference
 
 
-def fill_gaps(disparity: NDArray[np.float32], occluded: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """The map with unknown pixels filled; see `stereogauge.matching.postprocess.interpolate`."""
+def interpolate(disparity: NDArray[np.float32], occluded: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Unknown pixels filled from the nearest known ones in eight directions: the second smallest for occluded pixels,
+    the median for others.
+
+    The second smallest continues the background behind a foreground edge; the median keeps steps sharp. A pixel that
+    sees no known one stays unknown.
+    """
     known = np.ascontiguousarray(disparity)
     filled = known.copy()
     gaps = known.size - int(np.count_nonzero(np.isfinite(known)))

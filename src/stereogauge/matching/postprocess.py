@@ -15,9 +15,10 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from stereogauge.errors import MatcherError
-from stereogauge.kernels.left_right import fill_gaps, left_right_labels
+from stereogauge.kernels.left_right import interpolate as interpolate
+from stereogauge.kernels.left_right import left_right_check as left_right_check
 from stereogauge.matching.declaration import MatcherParameter, Value
-from stereogauge.model import DisparityMap, Mask, as_disparity
+from stereogauge.model import DisparityMap, as_disparity
 
 CONSISTENT, OCCLUDED, MISMATCHED = 0, 1, 2
 
@@ -44,18 +45,6 @@ POST_PARAMETERS: Mapping[str, MatcherParameter] = {
 }
 
 
-def left_right_check(
-    disparity: DisparityMap, right_disparity: DisparityMap, ndisp: int, tolerance: float = 1.0
-) -> NDArray[np.uint8]:
-    """Per left pixel 0 consistent, 1 occluded or 2 mismatched; an unknown disparity is never consistent.
-
-    Consistent: |D(x) − D_r(x − D(x))| ≤ tolerance, the right map taken at the nearest pixel. Otherwise the pixel's
-    epipolar line is followed through the right map: mismatched if D_r(x − d) agrees with some d in 0…ndisp − 1 within
-    the tolerance, occluded if with none.
-    """
-    return left_right_labels(disparity, right_disparity, ndisp, tolerance)
-
-
 def median(disparity: DisparityMap, size: int = 3) -> DisparityMap:
     """The median in a size × size window where all of it is known; other pixels keep their value."""
     known = np.isfinite(disparity)
@@ -72,16 +61,6 @@ def remove_speckles(disparity: DisparityMap, size: int, difference: float = 1.0)
     removed = levels.copy()
     cv2.filterSpeckles(removed, -32768, size - 1, difference * scale)
     return np.where(removed != levels, np.float32(np.nan), disparity)
-
-
-def interpolate(disparity: DisparityMap, occluded: Mask) -> DisparityMap:
-    """Unknown pixels filled from the nearest known ones in eight directions: the second smallest for occluded pixels,
-    the median for others.
-
-    The second smallest continues the background behind a foreground edge; the median keeps steps sharp. A pixel that
-    sees no known one stays unknown.
-    """
-    return fill_gaps(disparity, occluded)
 
 
 class PostProcessing(Struct, frozen=True):
