@@ -185,10 +185,10 @@ def test_bars_move_with_a_weight_and_are_drawn_again_at_rest(visitor: Visitor) -
     visitor.page.evaluate("document.querySelector('.bars').dataset.stands = 'still'")
     with visitor.holding("rms") as slider:
         slider.evaluate(PULL, 5)
-        visitor.page.wait_for_selector(".bars [style*=translateY]")
+        visitor.page.wait_for_selector(".bars[data-following]")
         assert visitor.page.locator(".bars[data-stands]").count() == 1  # moved, not drawn again
         followed = visitor.page.evaluate(BARS_AS_SEEN)
-    assert visitor.page.locator(".bars [style*=translateY]").count() == 0
+    assert visitor.page.locator(".bars[data-following]").count() == 0
     assert visitor.page.evaluate(BARS_AS_SEEN) == followed
     rested = visitor.page.inner_html("#bars")
     visitor.page.reload()

@@ -180,9 +180,9 @@ def test_rows_follow_the_weights_frame_by_frame(visitor: Visitor) -> None:
     assert visitor.wiggle("rms", frames=40) >= 0.7 * 40
     with visitor.holding("rms") as slider:
         slider.evaluate(PULL, 100)
-        visitor.page.wait_for_selector("#board tr[style]")
+        visitor.page.wait_for_selector("#board table[data-following]")
         followed = visitor.page.evaluate(AS_SEEN)
-    assert visitor.page.locator("#board tr[style]").count() == 0
+    assert visitor.page.locator("#board table[data-following]").count() == 0
     rested, address = visitor.page.inner_html("#board"), visitor.page.url
     assert visitor.page.evaluate(AS_SEEN) == followed
     assert [name for name, *_ in followed] == visitor.algorithms()

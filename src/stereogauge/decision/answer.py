@@ -240,7 +240,7 @@ def answer(
 def answered(
     source: Source,
     settings: Settings,
-    profile: str | Path | None = None,
+    profile: str | Path | Profile | None = None,
     weights: Mapping[str, float] | None = None,
     requirements: Requirements | Mapping[str, Any] | str | Path | None = None,
 ) -> Answer:

@@ -23,7 +23,7 @@ from stereogauge.display import Document
 from stereogauge.errors import StereogaugeError, one_of
 from stereogauge.masks.geometric import PARTS
 from stereogauge.protocol import EITHER_UNIT
-from stereogauge.ranking.profile import composed_weights, metric_words, property_of
+from stereogauge.ranking.profile import Profile, composed_weights, metric_words, property_of
 from stereogauge.ranking.ranks import DIGITS
 from stereogauge.ranking.run import Scores
 from stereogauge.ranking.significance import greater_p
@@ -424,7 +424,7 @@ def explained(
     source: Source,
     a: str,
     b: str,
-    profile: str | Path | None = None,
+    profile: str | Path | Profile | None = None,
     weights: Mapping[str, float] | None = None,
     *,
     maps: MapMeasurer | None = None,

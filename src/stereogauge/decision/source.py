@@ -75,7 +75,7 @@ def needed_cube(
     )
 
 
-def purpose_of(profile: str | Path | None, weights: Mapping[str, float] | None) -> Profile:
+def purpose_of(profile: str | Path | Profile | None, weights: Mapping[str, float] | None) -> Profile:
     """The profile that was named or that the weights make; `balanced` where neither was given."""
     if weights is None:
         return load_profile(profile or DEFAULT)

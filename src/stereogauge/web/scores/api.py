@@ -276,8 +276,10 @@ async def significance(
     With a profile or weights, the weighted score is tested.
     """
 
+    own = parse_weights(weights)
+
     def make() -> Plain:
-        purpose = chosen_purpose(site.scores, selected, profile, weights)
+        purpose = chosen_purpose(site.scores, selected, profile, own)
         return significance_answer(site.scores, selected, alpha, first, second, column, purpose)
 
     return await site.statistics.run(request, lambda: site.answers.give(request, make))

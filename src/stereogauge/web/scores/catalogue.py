@@ -24,7 +24,7 @@ from stereogauge.protocol import Protocol
 from stereogauge.ranking.model import models
 from stereogauge.ranking.profile import load_profile, property_of, shipped_profiles
 from stereogauge.ranking.ranks import Normalisation, Ties
-from stereogauge.scores.column import Column, metric_of
+from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import Aggregation, MissingRule
 from stereogauge.store.listing import StoredAlgorithm
@@ -229,10 +229,7 @@ def scope_answer(scores: ScoreReader, query: SelectionQuery) -> Plain:
     cube = scores.values(query)
     source = Source(scores.ordered(query), record.protocol, STORE)
     found = {name: compatibility(source, load_profile(name)) for name in shipped_profiles()}
-    weights = None
-    if found[USUAL_PROFILE].share < LEAST_MEASURED:
-        weighed = [metric for metric in cube.metrics if metric_of(metric).metric.missing != NOT_ABOUT_PIXELS]
-        weights = dict.fromkeys(weighed, 1.0) or None
+    weights = default_weights(scores, query)
     return {
         "dataset": query.dataset,
         "protocol": record.key,
@@ -251,6 +248,17 @@ def scope_answer(scores: ScoreReader, query: SelectionQuery) -> Plain:
             for place, column in enumerate(cube.columns)
         ],
     }
+
+
+def default_weights(scores: ScoreReader, query: SelectionQuery) -> dict[str, float] | None:
+    """The weights of a data set for which the usual profile is mostly not measured: every metric about pixels alike."""
+    whole = SelectionQuery(dataset=query.dataset, protocol=query.protocol, submission=query.submission)
+    source = Source(scores.ordered(whole), scores.record(whole).protocol, STORE)
+    if compatibility(source, load_profile(USUAL_PROFILE)).share >= LEAST_MEASURED:
+        return None
+    measured = source.cube.applies.any(axis=0)
+    columns = [column for column, some in zip(source.cube.columns, measured, strict=True) if some]
+    return {column.metric: 1.0 for column in columns if column.declared.metric.missing != NOT_ABOUT_PIXELS} or None
 
 
 def _composed(scores: ScoreReader, query: SelectionQuery) -> Plain | None:

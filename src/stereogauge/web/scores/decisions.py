@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -14,14 +14,15 @@ from stereogauge.decision.source import Source, purpose_of
 from stereogauge.decision.verdict import Settings
 from stereogauge.decision.words import Claim, render, sentences
 from stereogauge.errors import StereogaugeError
-from stereogauge.ranking.profile import Profile, parse_weights, shipped_profiles
+from stereogauge.ranking.profile import Profile, load_profile, shipped_profiles
 from stereogauge.web.answer import Plain
 from stereogauge.web.errors import UnknownChoiceError
-from stereogauge.web.scores.catalogue import STORE
+from stereogauge.web.scores.catalogue import STORE, default_weights
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.selection import SelectionQuery
 
 HIDDEN_SCENES = "hidden scenes"
+AS_MEASURED = "Every metric of accuracy and completeness that is measured here weighs the same."
 OF_ALGORITHM = ("leader",)
 """Texts of claims that name an algorithm."""
 
@@ -38,9 +39,9 @@ def answer_answer(
     source = Source(scores.ordered(query), scores.record(query).protocol, STORE)
     wanted = None if requirements is None else stated_requirements(requirements)
     try:
-        own = scores.weights(query, weights, profile)
+        purpose = chosen_purpose(scores, query, profile, weights)
         settings = Settings(query.need or query.coverage, missing=query.missing)
-        decided = answered(source, settings, None if own else profile, own, wanted)
+        decided = answered(source, settings, purpose, requirements=wanted)
         found = decided.to_dict() | {
             "parts": [_split(text) for text in render(_marked(decided.claims, source))],
             "unknown_parts": [_split(text) for text in sentences(_marked(decided.unknown_claims, source))],
@@ -91,12 +92,21 @@ def _check_profile(name: str | None) -> None:
 
 
 def chosen_purpose(
-    scores: ScoreReader, query: SelectionQuery, profile: str | None, stated: list[str] | None
+    scores: ScoreReader, query: SelectionQuery, profile: str | None, weights: Mapping[str, float] | None
 ) -> Profile | None:
-    """The weights of the scope's proportions, those that a request states, or its profile; None without any."""
+    """The weights of the scope's proportions, those that a request states, or its profile; None without any.
+
+    Stated weights that are those of the data set by default have a name.
+    """
     _check_profile(profile)
-    weights = scores.weights(query, parse_weights(stated), profile)
-    return None if weights is None and profile is None else purpose_of(None if weights else profile, weights)
+    own = scores.weights(query, weights, profile)
+    if own is None:
+        return None if profile is None else load_profile(profile)
+    stated = purpose_of(None, own)
+    usual = default_weights(scores, query)
+    if own != usual:
+        return stated
+    return replace(stated, id="as-measured", description=AS_MEASURED, purpose_words="accuracy as measured")
 
 
 def explain_answer(
@@ -108,13 +118,12 @@ def explain_answer(
     weights: dict[str, float] | None,
 ) -> Plain:
     """The difference of two algorithms by metric, scene and region, from the stored scores."""
-    _check_profile(profile)
+    purpose = chosen_purpose(scores, query, profile, weights)
     source = Source(scores.with_statistics(query), scores.record(query).protocol, STORE)
     for name in (first, second):
         if name not in source.cube.algorithms:
             raise UnknownChoiceError("algorithm", name, source.cube.algorithms)
-    own = scores.weights(query, weights, profile)
-    found = explained(source, first, second, None if own else profile, own, missing=query.missing)
+    found = explained(source, first, second, purpose, missing=query.missing)
     hidden = scores.hidden.unseen(source.cube)
     shown = _together(found, hidden) if hidden else found
     said = [{"kind": claim.kind, "parts": _split(render([claim]).sentence)} for claim in _marked(shown.claims, source)]

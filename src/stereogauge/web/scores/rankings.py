@@ -8,6 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from stereogauge.decision.evidence import considered, not_considered
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.model import Ranking, model_declaration
@@ -64,7 +65,8 @@ def rank_answer(
     `effective_weights` and `break_even` (one row per algorithm) are in the order of `terms`; `facts` are the headings
     of further columns of the leaderboard; `intervals_name` says what the intervals of values are of. `changed_if` is
     the other rule for missing pixels, where the order would change under it; `shared_regions` are those whose pixels
-    count several times.
+    count several times. `not_considered` are those that a weighted score orders and an answer leaves out, each with the
+    reason: they cover less than is needed, and their missing pixels are charged.
     """
     declared = model_declaration(model)
     options = scores.options(query, model, options)
@@ -107,12 +109,18 @@ def rank_answer(
         "notes": ranking.notes,
         "missing_pixels": chosen.missing_pixels,
         "changed_if": ranking.changed_if,
+        "not_considered": _not_considered(scores, query) if "weights" in declared.options else {},
         "shared_regions": ranking.shared_regions,
         "least_coverage": query.coverage,
         "intervals": intervals,
         "intervals_note": note,
         "intervals_name": "group" if declared.classes else declared.value_name,
     }
+
+
+def _not_considered(scores: ScoreReader, query: SelectionQuery) -> dict[str, str]:
+    cube = scores.ordered(query)
+    return {one.name: one.reason for one in not_considered(cube, considered(cube, query.coverage), query.coverage)}
 
 
 def _fact(cell: Cell) -> Plain:

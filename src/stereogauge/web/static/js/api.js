@@ -13,11 +13,9 @@ export const isStatic = STATIC;
 
 /** A question that could not be answered; `allowed` lists names that exist where one does not. */
 export class Problem extends Error {
-  constructor(message, status, allowed = [], reason = "") {
+  constructor(message, status, { allowed = [], reason = "" } = {}) {
     super(message);
-    this.status = status;
-    this.allowed = allowed;
-    this.reason = reason;
+    Object.assign(this, { status, allowed, reason });
   }
 }
 
@@ -32,10 +30,10 @@ export const token = {
 };
 
 /** Parameters in a fixed order, so that the same question has the same address. */
-function canonical(params) {
-  const entries = [...new URLSearchParams(params)].filter(([, value]) => value !== "");
-  entries.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-  return new URLSearchParams(entries).toString();
+export function canonical(params) {
+  const stated = new URLSearchParams([...new URLSearchParams(params)].filter(([, value]) => value !== ""));
+  stated.sort();
+  return stated.toString();
 }
 
 /** The address of a question or picture. */
@@ -47,23 +45,17 @@ export function url(path, params = "") {
 
 async function answered(response) {
   if (response.ok) return response;
-  let body = {};
-  try {
-    body = await response.json();
-  } catch {
-    body = {};
-  }
-  const message = body.detail ?? `The server answered ${response.status}.`;
-  throw new Problem(message, response.status, body.allowed ?? [], body.reason ?? "");
+  const body = await response.json().catch(() => ({}));
+  throw new Problem(body.detail ?? `The server answered ${response.status}.`, response.status, body);
 }
 
 /** Whether an address is about a submission: only its owner gets an answer, with the token, and nobody keeps it. */
 export const isOwn = (address) => /[/?&]submission/.test(address);
 
 /** The response to a question about the visitor's own submission. */
-export async function asOwner(address, signal = undefined) {
+export async function asOwner(address, options = {}) {
   const headers = token.get() ? { Authorization: `Bearer ${token.get()}` } : {};
-  return answered(await fetch(address, { signal, headers }));
+  return answered(await fetch(address, { ...options, headers }));
 }
 
 /** The answer to a question. Answers are kept for this visit unless they belong to somebody. */
@@ -82,7 +74,7 @@ async function answerTo(path, params, { signal, fresh = false }) {
   const mine = isOwn(address);
   const known = kept.get(address);
   if (!fresh && !mine && known && Date.now() - known.at < FRESH) return known.answer;
-  const response = mine ? await asOwner(address, signal) : await answered(await fetch(address, { signal }));
+  const response = mine ? await asOwner(address, { signal }) : await answered(await fetch(address, { signal }));
   const answer = await response.json();
   if (!mine) {
     kept.delete(address);
@@ -93,20 +85,14 @@ async function answerTo(path, params, { signal, fresh = false }) {
 }
 
 /** A request that changes something, with the submitter's token. */
-export async function send(method, path, { params = "", body = null, kind = "application/json" } = {}) {
-  const headers = { Authorization: `Bearer ${token.get()}` };
-  if (body !== null) headers["Content-Type"] = kind;
-  const response = await drawing(fetch(`${BASE}${path}${params ? `?${params}` : ""}`, { method, headers, body }));
-  await answered(response);
+export async function send(method, path) {
+  await drawing(asOwner(`${BASE}${path}`, { method }));
   kept.clear();
-  return response.status === 204 ? null : response.json();
 }
 
 /** Server-sent events of a path with the submitter's token, as an async sequence of objects. */
 export async function* events(path, signal) {
-  const response = await answered(
-    await fetch(`${BASE}${path}`, { headers: { Authorization: `Bearer ${token.get()}` }, signal }),
-  );
+  const response = await asOwner(`${BASE}${path}`, { signal });
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (;;) {

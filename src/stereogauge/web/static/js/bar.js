@@ -1,8 +1,9 @@
 // The question bar: the whole scope of every number on the page. Each part opens a sheet with its choices; on a phone
 // one button opens them all. What differs from the default is a chip that removes it.
 
-import { isStatic, shipped } from "./api.js";
-import { button, choose, field, h, put } from "./dom.js";
+import { canonical, isStatic, shipped } from "./api.js";
+import { stated } from "./choices.js";
+import { aboutButton, button, field, h, put } from "./dom.js";
 import { listed, percent, plural } from "./format.js";
 import { defineColumn, defineRegion } from "./popup.js";
 import {
@@ -10,6 +11,7 @@ import {
   GAPS,
   metrics,
   NEEDS,
+  namesOf,
   need,
   PRESETS,
   protocolTitle,
@@ -20,6 +22,7 @@ import {
   weights,
 } from "./scope.js";
 import * as state from "./state.js";
+import { grouped } from "./weights.js";
 import { badge, idMark, lowerFirst, metricWords, regionWords } from "./words.js";
 
 const SEARCH_FROM = 12;
@@ -42,119 +45,96 @@ const radio = (name, key, text, checked, onchange, note = "") =>
 /** Any of several names; none chosen means all. */
 function boxes({ name, title, all, style, about, entries, words = (one) => one }) {
   const picked = new Set(chosen(name, all));
+  const what = title.toLowerCase();
   const set = (next) => {
     const kept = all.filter((one) => next.has(one));
     state.update({ [name]: kept.length === all.length ? null : kept.length ? kept : [all[0]] });
   };
-  const toggle = (one) =>
-    set(picked.has(one) ? new Set([...picked].filter((other) => other !== one)) : picked.add(one));
-  const tell = (event, one) => {
-    event.preventDefault();
-    about(event.currentTarget, one);
-  };
-  const list = h("div", { class: "choices", role: "group", "aria-label": title, "data-list": name });
-  const fill = (text) =>
-    put(
-      list,
-      all
-        .filter((one) => `${one} ${words(one)}`.toLowerCase().includes(text.toLowerCase()))
-        .map((one) =>
-          h(
-            "label",
-            { class: "choice", title: one },
-            h("input", {
-              type: "checkbox",
-              checked: picked.has(one),
-              "data-choice": `${name}:${one}`,
-              onchange: () => toggle(one),
-            }),
-            style && badge(style(one)),
-            h("bdi.name", words(one)),
-            words(one) !== one && idMark(one),
-            about &&
-              button("i", (event) => tell(event, one), {
-                class: "about",
-                "aria-label": `What is ${one}?`,
-              }),
-          ),
-        ),
+  const toggle = (one) => set(picked.symmetricDifference(new Set([one])));
+  const list = h("div.choices", { role: "group", "aria-label": title, "data-list": name });
+  const choice = (one) =>
+    h(
+      "label.choice",
+      { title: one },
+      h("input", {
+        type: "checkbox",
+        checked: picked.has(one),
+        "data-choice": `${name}:${one}`,
+        onchange: () => toggle(one),
+      }),
+      style && badge(style(one)),
+      h("bdi.name", words(one)),
+      words(one) !== one && idMark(one),
+      about && aboutButton((anchor) => about(anchor, one), `What is ${one}?`),
     );
-  const search =
-    all.length > SEARCH_FROM &&
-    h("input", {
-      type: "search",
-      placeholder: "search",
-      "aria-label": `Search ${title.toLowerCase()}`,
-      value: searches.get(name) ?? "",
-      oninput: (event) => {
-        searches.set(name, event.target.value);
-        fill(event.target.value);
-      },
-    });
-  fill(search ? (searches.get(name) ?? "") : "");
+  const fill = () => {
+    const text = (searches.get(name) ?? "").toLowerCase();
+    put(list, all.filter((one) => `${one} ${words(one)}`.toLowerCase().includes(text)).map(choice));
+  };
+  const search = h("input", {
+    type: "search",
+    placeholder: "search",
+    "aria-label": `Search ${what}`,
+    value: searches.get(name) ?? "",
+    oninput: (event) => {
+      searches.set(name, event.target.value);
+      fill();
+    },
+  });
+  fill();
   return [
     h(
       "div.tools",
-      button("all", () => state.update({ [name]: null }), { "aria-label": `Select all ${title.toLowerCase()}` }),
-      button("invert", () => set(new Set(all.filter((one) => !picked.has(one)))), {
-        "aria-label": `Invert ${title.toLowerCase()}`,
-      }),
+      button("all", () => state.update({ [name]: null }), { "aria-label": `Select all ${what}` }),
+      button("invert", () => set(new Set(all).difference(picked)), { "aria-label": `Invert ${what}` }),
       entries && tagButtons(name, entries),
     ),
-    search,
+    all.length > SEARCH_FROM && search,
     list,
   ];
 }
 
 /** Buttons that select whatever carries a tag; `entries` have a name and tags. */
 function tagButtons(name, entries) {
-  const there = new Map();
-  for (const one of entries)
-    for (const [tag, values] of Object.entries(one.tags ?? {}))
-      for (const value of values) there.set(`${tag}=${value}`, [...(there.get(`${tag}=${value}`) ?? []), one.name]);
-  const everything = entries.map((one) => one.name);
-  const now = chosen(name, everything).join("\n");
-  return [...there]
+  const tagged = entries.flatMap((one) =>
+    Object.entries(one.tags ?? {}).flatMap(([tag, values]) => values.map((value) => [`${tag}=${value}`, one.name])),
+  );
+  const now = chosen(name, namesOf(entries)).join("\n");
+  return grouped(tagged, ([key]) => key)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, names]) => {
+    .map(([key, members]) => {
+      const names = members.map(([, one]) => one);
       const pressed = now === names.join("\n");
-      return button(
-        key.replace("=", ": "),
-        () => state.update({ [name]: pressed || names.length === entries.length ? null : names }),
-        { "data-tag": `${name}:${key}`, "aria-pressed": String(pressed), title: names.join(", ") },
-      );
+      const whole = pressed || names.length === entries.length;
+      return button(key.replace("=", ": "), () => state.update({ [name]: whole ? null : names }), {
+        "data-tag": `${name}:${key}`,
+        "aria-pressed": String(pressed),
+        title: names.join(", "),
+      });
     });
 }
 
-const NO_PURPOSE = { ...Object.fromEntries(state.PURPOSE.map((name) => [name, null])), form: null };
-
 function purposes(context) {
   const now = purposeWords(context);
-  const own = state.has("weights") || state.has("proportions") || now === "my requirements";
+  const requiring = now === "my requirements";
+  const own = state.has("weights") || state.has("proportions") || requiring;
   const named = own ? null : state.get("profile", state.defaults.profile);
-  const share = new Map(context.profiles.map((one) => [one.id, one]));
+  const take = (changes, options) => () => state.update({ ...state.NO_PURPOSE, ...changes }, options);
+  const measured = (id) => context.profiles.find((one) => one.id === id)?.measured_share ?? 0;
+  const profile = ({ id, name, description }) => {
+    const side = measured(id) === 1 ? "" : `${percent(measured(id))} measured`;
+    const changes = { profile: id === state.defaults.profile ? null : id };
+    return [radio("purpose", id, name, named === id, take(changes), side), h("p.choice-note", description)];
+  };
+  const weighing = take({ weights: state.written(weights(context)) });
+  const stating = take({ form: "requirements" }, { target: "answer" });
   return [
-    state.defaults.weights &&
-      radio("purpose", "measured", "Accuracy, as measured", !own && !named, () => state.update(NO_PURPOSE)),
-    context.catalogue.profiles.map(({ id, name, description }) => [
-      radio(
-        "purpose",
-        id,
-        name,
-        named === id,
-        () => state.update({ ...NO_PURPOSE, profile: id === state.defaults.profile ? null : id }),
-        share.get(id)?.measured_share === 1 ? "" : `${percent(share.get(id)?.measured_share ?? 0)} measured`,
-      ),
-      h("p.choice-note", description),
-    ]),
+    state.defaults.weights && radio("purpose", "measured", "Accuracy, as measured", !own && !named, take()),
+    context.catalogue.profiles.map(profile),
     !isStatic && [
-      radio("purpose", "weights", "My own weights", state.has("weights") && now !== "my requirements", () =>
-        state.update({ ...NO_PURPOSE, weights: state.written(weights(context)) }),
-      ),
+      radio("purpose", "weights", "My own weights", state.has("weights") && !requiring, weighing),
       h("p.choice-note", "They start from the profile in force; move them beside the reasons."),
-      radio("purpose", "requirements", "My requirements", now === "my requirements", () =>
-        state.update({ ...NO_PURPOSE, form: "requirements" }, { target: "answer" }),
-      ),
+      radio("purpose", "requirements", "My requirements", requiring, stating),
       h("p.choice-note", "Camera, distances, tolerance, smallest object, run time: who meets them?"),
     ],
   ];
@@ -164,17 +144,13 @@ function pixels(context) {
   const all = regions(context);
   const now = chosen("regions", all).join();
   const fitting = Object.entries(PRESETS).filter(([, names]) => names.every((one) => all.includes(one)));
+  const preset = ([title, names]) =>
+    button(title, () => state.update({ regions: names }), {
+      "data-preset": title,
+      "aria-pressed": String(now === names.join()),
+    });
   return [
-    fitting.length > 0 &&
-      h(
-        "div.tools",
-        fitting.map(([title, names]) =>
-          button(title, () => state.update({ regions: names }), {
-            "data-preset": title,
-            "aria-pressed": String(now === names.join()),
-          }),
-        ),
-      ),
+    fitting.length > 0 && h("div.tools", fitting.map(preset)),
     boxes({
       name: "regions",
       title: "Regions",
@@ -196,12 +172,11 @@ function proportions(context) {
   return [
     field(
       "proportions of your images",
-      h("input", {
-        id: "proportions",
+      h("input#proportions", {
         type: "text",
         value: state.get("proportions", ""),
         placeholder: "fine=0.3,disc=0.2,planar=0.3,other=0.2",
-        onchange: (event) => state.update({ proportions: event.target.value.trim() || null }),
+        onchange: (event) => state.update({ proportions: event.target.value.trim() }),
       }),
     ),
     h(
@@ -216,22 +191,23 @@ function overScenes(context) {
   const weighted = Object.keys(context.protocol.scene_weights).length > 0;
   const all = context.catalogue.aggregations.filter((one) => one !== "weighted" || weighted);
   const now = state.get("aggregation");
+  const take = (aggregation) => () => state.update({ aggregation });
+  const rules = context.catalogue.missing_rules.map((rule) => [rule === "common" ? "" : rule, GAPS[rule] ?? rule]);
   return [
-    radio("aggregation", "protocol", `As the protocol (${context.aggregation})`, !now, () =>
-      state.update({ aggregation: null }),
+    radio("aggregation", "protocol", `As the protocol (${context.aggregation})`, !now, take(null)),
+    all.map((one) => radio("aggregation", one, one, now === one, take(one))),
+    h(
+      "p.hint",
+      "For the scores of single columns. A total score is always the mean over scenes, each counting the same.",
     ),
-    all.map((one) => radio("aggregation", one, one, now === one, () => state.update({ aggregation: one }))),
     field(
       "a missing score",
-      choose(
-        context.catalogue.missing_rules.map((rule) => [rule, GAPS[rule] ?? rule]),
-        state.get("missing", "common"),
-        (value) => state.update({ missing: value === "common" ? null : value }),
-        { "aria-label": "What happens where a score is missing", id: "missing" },
-      ),
+      stated("missing", "What happens where a score is missing", rules, state.get("missing"), { id: "missing" }),
     ),
   ];
 }
+
+const needWords = () => NEEDS.find(([key]) => key === need())?.[1] ?? `≥ ${percent(Number(need()))}`;
 
 const values = () =>
   NEEDS.map(([key, text]) =>
@@ -242,23 +218,20 @@ const values = () =>
 
 /** The selections that a copy on a plain web host has answers for. */
 function copies() {
-  const sorted = (params) => {
-    const own = new URLSearchParams(params);
-    own.sort();
-    return own.toString();
+  const cleared = state.without("scenes", "regions", "metrics", "algorithms");
+  const base = (params) => ["dataset", "protocol"].map((name) => new URLSearchParams(params).get(name)).join();
+  const go = (params) => {
+    const changes = Object.groupBy(params, ([name]) => name);
+    for (const name of Object.keys(changes)) changes[name] = changes[name].map(([, value]) => value);
+    state.update({ ...cleared, ...changes });
   };
   const scope = state.scope();
-  const base = ["dataset", "protocol"].map((name) => scope.get(name)).join();
-  const of = (params) => ["dataset", "protocol"].map((name) => new URLSearchParams(params).get(name)).join();
-  const go = (params) =>
-    state.update({
-      ...Object.fromEntries(["scenes", "regions", "metrics", "algorithms"].map((name) => [name, null])),
-      ...Object.fromEntries(params.map(([name]) => [name, params.filter(([key]) => key === name).map(([, v]) => v)])),
-    });
+  const choice = ({ title, params }) =>
+    radio("shipped", title, title, canonical(params) === canonical(scope), () => go(params));
   return [
     shipped()
-      .filter((one) => of(one.params) === base)
-      .map((one) => radio("shipped", one.title, one.title, sorted(one.params) === sorted(scope), () => go(one.params))),
+      .filter((one) => base(one.params) === base(scope))
+      .map(choice),
     h(
       "p.hint",
       "This is a fixed copy of the site. To choose scenes, regions, metrics, algorithms and weights freely, run the ",
@@ -272,8 +245,7 @@ function parts(context) {
   const beds = testBeds(context);
   const bed = testBed(context);
   const count = (name, all) => `${chosen(name, all).length} of ${all.length}`;
-  const scenes = context.scenes.map((one) => one.name);
-  const algorithms = context.algorithms.map((one) => one.name);
+  const [scenes, algorithms] = [context.scenes, context.algorithms].map(namesOf);
   const some = chosen("regions", regions(context)).map((one) => regionWords(context, one));
   const all = metrics(context);
   const first = [
@@ -349,7 +321,7 @@ function parts(context) {
     {
       id: "need",
       label: "Values needed at",
-      value: NEEDS.find(([key]) => key === need())?.[1] ?? `≥ ${percent(Number(need()))}`,
+      value: needWords(),
       body: values,
     },
   ];
@@ -364,10 +336,10 @@ function deviations(context) {
     return picked.length <= FEW ? `only ${picked.join(", ")}` : `${picked.length} of ${all.length} ${kind}`;
   };
   const known = {
-    scenes: context.scenes.map((one) => one.name),
+    scenes: namesOf(context.scenes),
     regions: regions(context),
     metrics: metrics(context),
-    algorithms: context.algorithms.map((one) => one.name),
+    algorithms: namesOf(context.algorithms),
   };
   const found = Object.entries(known)
     .filter(([kind]) => state.has(kind))
@@ -376,10 +348,8 @@ function deviations(context) {
     found.push([`proportions of ${plural(state.get("proportions").split(",").length, "part")}`, { proportions: null }]);
   if (state.has("aggregation")) found.push([`${state.get("aggregation")} over scenes`, { aggregation: null }]);
   if (state.has("missing")) found.push([`a missing score: ${GAPS[state.get("missing")]}`, { missing: null }]);
-  if (state.has("need") || state.has("least_coverage")) {
-    const words = NEEDS.find(([key]) => key === need())?.[1] ?? `≥ ${percent(Number(need()))}`;
-    found.push([`values at ${words}`, { need: null, least_coverage: null }]);
-  }
+  if (state.has("need") || state.has("least_coverage"))
+    found.push([`values at ${needWords()}`, { need: null, least_coverage: null }]);
   if (state.has("submission")) found.push(["with your submission", { submission: null }]);
   return found;
 }
@@ -390,8 +360,8 @@ const section = (one) => h("fieldset", { "data-part": one.id }, h("legend", one.
 function toggle(id, context) {
   opened = opened === id ? null : id;
   drawSheet(context);
-  const first = ["input:checked", "input", "select", "button"].map((one) => sheet().querySelector(one)).find(Boolean);
-  if (opened) first.focus();
+  const found = ["input:checked", "input", "select", "button"].map((one) => sheet().querySelector(one));
+  if (opened) found.find(Boolean).focus();
 }
 
 /** Close the sheet and give the focus back. */
@@ -437,55 +407,35 @@ export function drawBar(context) {
   const focus = document.activeElement;
   const key = sheet().contains(focus) ? (focus.dataset.choice ?? focus.id) : null;
   const within = root.contains(focus) ? focus.dataset.open : null;
-  const all = parts(context);
   const found = deviations(context);
-  const changed = [...found.flatMap(([, changes]) => Object.keys(changes))];
+  const everything = Object.assign({}, ...found.map(([, changes]) => changes));
+  const filters = found.length > 0 && plural(found.length, "filter");
+  const summary = [testBed(context).title, lowerFirst(purposeWords(context)), filters].filter(Boolean).join(" · ");
+  const opener = (id, content, own) =>
+    button(content, () => toggle(id, context), {
+      "data-open": id,
+      "aria-expanded": "false",
+      "aria-haspopup": "dialog",
+      ...own,
+    });
+  const part = ({ id, label, value, changed }) =>
+    opener(id, [h("span.part-label", label), h("span.part-value", h("bdi", value))], {
+      class: `part${changed || id in everything ? " changed" : ""}`,
+    });
+  const filter = ([text, changes]) =>
+    h(
+      "a.filter",
+      { href: state.address(changes), title: `Remove: ${text}` },
+      h("bdi", text),
+      h("span", { "aria-hidden": "true" }, " ✕"),
+      h("span.unseen", " remove"),
+    );
   root.hidden = false;
   put(
     root,
-    button(
-      [testBed(context).title, lowerFirst(purposeWords(context)), found.length && plural(found.length, "filter")]
-        .filter(Boolean)
-        .join(" · "),
-      () => toggle("all", context),
-      { id: "question-all", "data-open": "all", "aria-expanded": "false", "aria-haspopup": "dialog" },
-    ),
-    h(
-      "div.parts",
-      all.map((one) =>
-        h(
-          "button",
-          {
-            type: "button",
-            class: `part${one.changed || changed.includes(one.id) ? " changed" : ""}`,
-            "data-open": one.id,
-            "aria-expanded": "false",
-            "aria-haspopup": "dialog",
-            onclick: () => toggle(one.id, context),
-          },
-          h("span.part-label", one.label),
-          h("span.part-value", h("bdi", one.value)),
-        ),
-      ),
-    ),
-    found.length > 0 &&
-      h(
-        "div.filters",
-        found.map(([text, changes]) =>
-          h(
-            "a",
-            { class: "filter", href: state.address(changes), title: `Remove: ${text}` },
-            h("bdi", text),
-            h("span", { "aria-hidden": "true" }, " ✕"),
-            h("span.unseen", " remove"),
-          ),
-        ),
-        h(
-          "a",
-          { class: "reset", href: state.address(Object.assign({}, ...found.map(([, changes]) => changes))) },
-          "reset",
-        ),
-      ),
+    opener("all", summary, { id: "question-all" }),
+    h("div.parts", parts(context).map(part)),
+    found.length > 0 && h("div.filters", found.map(filter), h("a.reset", { href: state.address(everything) }, "reset")),
   );
   drawSheet(context);
   if (key)
@@ -495,14 +445,14 @@ export function drawBar(context) {
   else if (within) root.querySelector(`[data-open="${within}"]`)?.focus();
 }
 
-/** The scope in words, for captions of figures and tables. */
-export function scopeCaption(context) {
+/** The scope in words, for captions of figures and tables; `over` says how scenes become one number there. */
+export function scopeCaption(context, over = state.get("aggregation") ?? context.aggregation) {
   const scenes = chosen("scenes", context.scenes).length;
   return [
     testBed(context).title,
     `protocol ${context.protocol.name} ${context.protocol.key.slice(0, 8)}`,
     `regions ${listed(chosen("regions", regions(context)), 6)}`,
-    `${plural(scenes, "scene")}, ${state.get("aggregation") ?? context.aggregation}`,
+    `${plural(scenes, "scene")}, ${over}`,
     `Stereogauge ${context.catalogue.version}`,
   ].join(" · ");
 }

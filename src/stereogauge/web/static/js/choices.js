@@ -6,8 +6,8 @@ import * as state from "./state.js";
 import { columnOption } from "./words.js";
 
 /** A list of options for a name of the address; an empty choice removes it. */
-export const stated = (name, options, value, label, properties = {}) =>
-  choose(options, value, (next) => state.update({ [name]: next || null }), { "aria-label": label, ...properties });
+export const stated = (name, label, options, value, properties = {}) =>
+  choose(label, options, value, (next) => state.update({ [name]: next || null }), properties);
 
 /** The first of many rows, and a button that shows all of them; the address remembers it. */
 export function shortened(rows, most) {
@@ -16,12 +16,5 @@ export function shortened(rows, most) {
   return [rows.slice(0, most), h("p", button(`show all ${rows.length}`, all))];
 }
 
-/** A drop-down list of the columns of the scope, after other options. */
-export const statedColumn = (context, name, value, label, { first = [], ...properties } = {}) =>
-  stated(
-    name,
-    [...first, ...chosenColumns(context).map((one) => columnOption(context, one))],
-    value,
-    label,
-    properties,
-  );
+/** The columns of the scope as options of a list. */
+export const columnOptions = (context) => chosenColumns(context).map((one) => columnOption(context, one));

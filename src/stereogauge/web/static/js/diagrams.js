@@ -6,26 +6,18 @@ import { number } from "./format.js";
 /** Scores scene by scene as small bars; a gap is an empty frame. */
 export function sparkline(values, top, scenes, open, unit) {
   const step = Math.max(4, Math.min(9, 220 / values.length));
-  return s(
-    "svg",
-    { class: "spark", width: step * values.length, height: 16, role: "img", "aria-label": "Scores scene by scene" },
-    values.map((value, index) => {
-      const size = Math.min(1, Math.abs(number(value)) / (top || 1));
-      const height = value === null ? 15 : Math.max(1, 15 * size);
-      return s(
-        "rect",
-        {
-          x: index * step,
-          y: 16 - height,
-          width: step - 1,
-          height,
-          class: value === null ? "none" : null,
-          onclick: () => open(scenes[index]),
-        },
-        s("title", `${scenes[index]}: ${value === null ? "no score" : `${value} ${unit}`}`),
-      );
-    }),
-  );
+  const bar = (value, index) => {
+    const none = value === null;
+    const height = none ? 15 : Math.max(1, 15 * Math.min(1, Math.abs(number(value)) / (top || 1)));
+    const place = { x: index * step, y: 16 - height, width: step - 1, height };
+    return s(
+      "rect",
+      { ...place, class: none ? "none" : null, onclick: () => open(scenes[index]) },
+      s("title", `${scenes[index]}: ${none ? "no score" : `${value} ${unit}`}`),
+    );
+  };
+  const size = { width: step * values.length, height: 16 };
+  return s("svg", { class: "spark", ...size, role: "img", "aria-label": "Scores scene by scene" }, values.map(bar));
 }
 
 /** The table behind a chart, filled when it is opened; `rows` is a list or a function that makes one. */
@@ -35,15 +27,10 @@ export function behind(head, rows) {
     typeof one === "number"
       ? figureCell(one, at ? {} : { class: "text" })
       : cell({ class: at && one === null ? null : "text" }, { inf: "∞", "-inf": "−∞" }[one] ?? one ?? "–");
-  const fill = () => {
-    const made = typeof rows === "function" ? rows : () => rows;
-    if (!content.hasChildNodes())
-      content.append(
-        table(
-          head,
-          made().map((row) => row.map(shown)),
-        ),
-      );
+  const ontoggle = () => {
+    const made = typeof rows === "function" ? rows() : rows;
+    const cells = made.map((row) => row.map(shown));
+    if (!content.hasChildNodes()) content.append(table(head, cells));
   };
-  return h("details", { class: "data", ontoggle: fill }, h("summary", "data table"), content);
+  return h("details.data", { ontoggle }, h("summary", "data table"), content);
 }

@@ -42,12 +42,12 @@ export function put(element, ...children) {
 }
 
 /** A drop-down list; options are names or [value, text]. */
-export function choose(options, value, onchange, properties = {}) {
+export function choose(label, options, value, onchange, properties = {}) {
   const list = h(
     "select",
-    { ...properties, onchange: (event) => onchange(event.target.value) },
+    { "aria-label": label, ...properties, onchange: (event) => onchange(event.target.value) },
     options.map((option) => {
-      const [key, text] = Array.isArray(option) ? option : [option, option];
+      const [key, text] = [option, option].flat();
       return h("option", { value: key }, text);
     }),
   );
@@ -57,7 +57,7 @@ export function choose(options, value, onchange, properties = {}) {
 
 /** A part of the page that scrolls by itself, reachable by keyboard. */
 export const scroll = (label, ...content) =>
-  h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": label }, content);
+  h("div.scroll", { tabindex: 0, role: "region", "aria-label": label }, content);
 
 const cellOf = (tag, properties, content) => {
   const [children, own] = Array.isArray(content) && content.own ? [content.slice(), content.own] : [content, {}];
@@ -66,6 +66,12 @@ const cellOf = (tag, properties, content) => {
 
 /** The content of a cell with properties of its own: `cell({ class: "text" }, "words")`. */
 export const cell = (own, ...children) => Object.assign(children, { own });
+
+/** A cell of words, which begins at the left. */
+export const textCell = (...children) => cell({ class: "text" }, children);
+
+/** A cell of the head with what stands small below its text. */
+export const headed = (text, unit, own = {}) => cell(own, text, h("span.unit", unit));
 
 /**
  * A table from cells, which are contents or made by `cell`. A row is a list of them, or { cells, ...properties }; its
@@ -131,4 +137,13 @@ export function save(name, text, kind) {
   const link = h("a", { href: URL.createObjectURL(new Blob([text], { type: kind })), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+/** A small button that says what something is; `tell(button)` does. It may be part of a label. */
+export function aboutButton(tell, label) {
+  const onclick = (event) => {
+    event.preventDefault();
+    tell(event.currentTarget);
+  };
+  return button("i", onclick, { class: "about", "aria-label": label });
 }

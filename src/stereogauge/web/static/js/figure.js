@@ -21,7 +21,7 @@ function csvOf(rows, caption) {
 }
 
 /** What a saved figure says of itself: what it shows, the scope of its numbers, and the link that shows it again. */
-const captionOf = (context, label) => `${label} · ${scopeCaption(context)} · ${location.href}`;
+const captionOf = (context, label, over) => `${label} · ${scopeCaption(context, over)} · ${location.href}`;
 
 /** The buttons that save a figure; `make` gives the content of each kind of file. */
 const buttons = (name, make) =>
@@ -29,18 +29,19 @@ const buttons = (name, make) =>
     .filter(([kind]) => make[kind])
     .map(([kind, type]) => button(kind.toUpperCase(), async () => save(`${name}.${kind}`, await make[kind](), type)));
 
-/** The buttons that save a chart, with its caption; `name` is that of the files. */
-export function takeAway(declared, context, { name, label, hidden }) {
-  const picture = (form) => saved(declared, form, { title: label, caption: captionOf(context, label), hidden });
+/** The buttons that save a chart, with its caption; `name` is that of the files, `over` how scenes become one number. */
+export function takeAway(declared, context, { name, label, hidden, over }) {
+  const caption = captionOf(context, label, over);
+  const picture = (form) => saved(declared, form, { title: label, caption, hidden });
   return h(
     "p",
     { class: "take", "data-take": name },
     buttons(name, {
       svg: () => picture("svg"),
       png: () => picture("png"),
-      csv: () => csvOf(declared.data.values, captionOf(context, label)),
+      csv: () => csvOf(declared.data.values, caption),
     }),
-    h("span.caption", scopeCaption(context)),
+    h("span.caption", scopeCaption(context, over)),
   );
 }
 
@@ -60,18 +61,17 @@ const dataAddress = (blob) =>
 
 /** The legend of a map as shapes and texts from (0, 0) on. */
 function legendShapes(info) {
-  const texts =
-    info.limits && info.bar.length ? [digits(info.limits[0]), `${digits(info.limits[1])} ${info.unit}`] : [];
+  const scaled = info.limits && info.bar.length > 0;
   const stops = info.bar.map((colour, at) => s("stop", { offset: at / (info.bar.length - 1), "stop-color": colour }));
-  const shapes = texts.length
+  const shapes = scaled
     ? [
         s("linearGradient", { id: "bar" }, stops),
-        s("text", { x: 0, y: 11 }, texts[0]),
+        s("text", { x: 0, y: 11 }, digits(info.limits[0])),
         s("rect", { x: 60, y: 1, width: 150, height: 11, fill: "url(#bar)" }),
-        s("text", { x: 216, y: 11 }, texts[1]),
+        s("text", { x: 216, y: 11 }, `${digits(info.limits[1])} ${info.unit}`),
       ]
     : [];
-  let x = texts.length ? 300 : 0;
+  let x = scaled ? 300 : 0;
   for (const { colour, text } of info.legend) {
     const fill = colour === "hatched" ? "#bbbbbb" : colour;
     shapes.push(

@@ -3,26 +3,13 @@
 
 import { ask, isStatic, Problem } from "./api.js";
 import { closeSheet, drawBar } from "./bar.js";
-import { h, put, say } from "./dom.js";
+import { button, h, put, say } from "./dom.js";
 import { drawing } from "./drawing.js";
 import { close, open } from "./popup.js";
 import * as state from "./state.js";
 import { emptyStore, explain, refused } from "./states.js";
 import { onTheme, startTheme } from "./theme.js";
 
-const TITLES = {
-  answer: "Answer",
-  algorithm: "Algorithm",
-  versus: "A against B",
-  leaderboard: "Leaderboard",
-  compare: "Compare",
-  scene: "Scene",
-  metrics: "Metrics",
-  confidence: "Confidence",
-  tuning: "Tuning",
-  protocol: "Protocol",
-  submit: "Submit",
-};
 const content = document.getElementById("content");
 const context = { catalogue: null, datasets: [], scenes: [], algorithms: [], columns: [], styles: new Map() };
 const EMBEDDED = document.documentElement.classList.contains("embed");
@@ -33,9 +20,11 @@ function drawNavigation() {
   const within = views.contains(document.activeElement);
   put(
     views,
-    state.VIEWS.map((name) =>
-      h("a", { href: state.address({}, name), "aria-current": state.view() === name ? "page" : null }, TITLES[name]),
-    ),
+    Object.entries(state.VIEWS)
+      .filter(([name]) => !state.LINKED.includes(name))
+      .map(([name, title]) =>
+        h("a", { href: state.address({}, name), "aria-current": state.view() === name ? "page" : null }, title),
+      ),
   );
   // Whoever follows these links by keyboard goes on from here.
   if (within) views.querySelector("[aria-current]")?.focus();
@@ -57,12 +46,10 @@ function datasetInForce() {
 async function learnScope() {
   const { datasets, catalogue } = context;
   state.defaults.dataset = datasets.length > 1 ? datasetInForce() : null;
-  const whole = state.scope();
-  const params = new URLSearchParams();
-  for (const name of ["dataset", "protocol", "proportions"]) if (whole.has(name)) params.set(name, whole.get(name));
+  const { dataset, protocol, proportions, submission } = Object.fromEntries(state.scope());
   // Where the token is given, the submission need not be known yet.
-  if (whole.has("submission") && state.view() !== "submit") params.set("submission", whole.get("submission"));
-  const found = await ask("scope", params);
+  const mine = state.view() === "submit" ? {} : { submission };
+  const found = await ask("scope", state.query({ dataset, protocol, proportions, ...mine }));
   Object.assign(state.defaults, { model: found.model, ...found.purpose });
   Object.assign(context, found, {
     dataset: found.dataset ?? datasets[0].name,
@@ -76,7 +63,7 @@ const show = () => drawing(showView());
 async function showView() {
   close();
   if (EMBEDDED && state.view() === "submit") {
-    put(content, refused({ message: "Results are submitted on the site itself, not in a frame." }));
+    put(content, refused("Results are submitted on the site itself, not in a frame."));
     return;
   }
   // The view's code is loaded meanwhile; what fails is told where it is awaited.
@@ -92,7 +79,7 @@ async function showView() {
       put(content, emptyStore());
       return;
     }
-    document.title = `${TITLES[state.view()]} · Stereogauge`;
+    document.title = `${state.VIEWS[state.view()]} · Stereogauge`;
     const wanted = state.view();
     const { create } = await module;
     if (wanted !== state.view()) return;
@@ -101,7 +88,7 @@ async function showView() {
       shown?.view.leave?.();
       put(content);
       shown = { name: wanted, view: create(content, context) };
-      say(TITLES[wanted]);
+      say(state.VIEWS[wanted]);
     }
     if (EMBEDDED) drawWayOut();
     else if (some) drawBar(context);
@@ -116,12 +103,11 @@ async function showView() {
 
 /** Put the link to the whole site under an embedded page; it leads to the very view that the frame shows. */
 function drawWayOut() {
-  let link = document.getElementById("whole");
-  if (!link) {
-    link = h("a", { id: "whole", target: "_blank", rel: "noopener" }, "open in Stereogauge");
-    document.body.append(h("p.embed-foot", link));
-  }
-  link.href = `./${location.hash}`;
+  document.querySelector(".embed-foot")?.remove();
+  const href = `./${location.hash}`;
+  document.body.append(
+    h("p.embed-foot", h("a#whole", { href, target: "_blank", rel: "noopener" }, "open in Stereogauge")),
+  );
 }
 
 /** Offer a text to the clipboard; where that is refused, show it. */
@@ -140,16 +126,15 @@ document.getElementById("share").addEventListener("click", (event) => {
   open(
     event.currentTarget,
     "Share exactly this view",
-    h("button", { type: "button", id: "copy-link", onclick: () => copy(whole.href, "The link") }, "copy the link"),
+    button("copy the link", () => copy(whole.href, "The link"), { id: "copy-link" }),
     " ",
-    !isStatic &&
-      h("button", { type: "button", id: "copy-frame", onclick: () => copy(framed, "The frame") }, "copy to embed"),
+    !isStatic && button("copy to embed", () => copy(framed, "The frame"), { id: "copy-frame" }),
     h("pre", framed),
   );
 });
 
 startTheme(document.getElementById("theme"));
-onTheme(() => shown?.view.restyle?.());
+onTheme(() => shown && (shown.view.restyle ?? shown.view.refresh)());
 // The skip link must not become the address: the part behind "#" is the state of the page.
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();

@@ -28,3 +28,6 @@ export function image(address, properties) {
   show(made, address);
   return made;
 }
+
+/** What takes the place of an image that cannot be shown. */
+export const noPicture = (event) => event.target.replaceWith(h("span.no-picture", "no picture"));

@@ -60,17 +60,21 @@ export function chosenColumns(context) {
   return context.columns.filter((one) => metric.has(one.metric) && (region.has(one.region) || bound(context, one)));
 }
 
-/** The parameters of a question about maps of a scene: data set, protocol, and the visitor's own submission. */
-export function mapParams(context, params, names) {
-  const all = new URLSearchParams(params);
-  const scope = state.scope();
-  for (const name of ["dataset", "protocol"]) if (scope.has(name)) all.set(name, scope.get(name));
-  if (names.some((name) => context.styles.get(name)?.own)) all.set("submission", state.get("submission"));
-  return all;
+/**
+ * The parameters of a question about maps of a scene: data set, protocol, and the visitor's own submission where one of
+ * these algorithms is it.
+ */
+export function mapParams(context, given, names = [given.algorithm ?? []].flat()) {
+  const { dataset, protocol } = Object.fromEntries(state.scope());
+  const own = names.some((name) => context.styles.get(name)?.own);
+  return state.query({ dataset, protocol, submission: own ? state.get("submission") : null, ...given });
 }
 
 /** The path of a question about a scene. */
 export const scenePath = (scene, rest) => `scenes/${encodeURIComponent(scene)}/${rest}`;
+
+/** The panes of a scene that show the errors of some algorithms. */
+export const errorPanes = (...names) => names.map((name) => `error~${encodeURIComponent(name)}`);
 
 /** The panes of a scene that show an algorithm's map, and the errors that a column counts where it has a picture. */
 export function panesOf(context, algorithm, column = null) {
@@ -81,9 +85,7 @@ export function panesOf(context, algorithm, column = null) {
 
 /** What can be looked at, data set first: its key, words, and changes of the address. */
 export function testBeds(context) {
-  const none = Object.fromEntries(
-    [...state.SCOPE, "scene", "pane", "column", "glance", "plot", "at", "model"].map((name) => [name, null]),
-  );
+  const none = state.without(...state.SCOPE, "scene", "pane", "column", "glance", "plot", "at", "model");
   return context.datasets.flatMap((one) =>
     one.protocols.map((key, at) => {
       const protocol = context.catalogue.protocols.find((other) => other.key === key);
@@ -105,15 +107,17 @@ export const testBed = (context) =>
 /** The weights in force: those of the address, of its profile, or the default ones. */
 export function weights(context) {
   if (state.has("proportions")) return { ...context.composed };
-  const stated = state.all("weights");
-  if (stated.length)
-    return Object.fromEntries(
-      stated.map((text) => [text.slice(0, text.lastIndexOf("=")), Number(text.slice(text.lastIndexOf("=") + 1))]),
-    );
+  const stated = state.all("weights").map((text) => text.match(/^(.*?)=?([^=]*)$/s).slice(1));
+  if (stated.length) return Object.fromEntries(stated.map(([term, weight]) => [term, Number(weight)]));
   if (state.defaults.weights && !state.has("profile")) return { ...state.defaults.weights };
-  const named = state.get("profile", state.defaults.profile);
-  return { ...context.catalogue.profiles.find((one) => one.id === named)?.weights };
+  return { ...profile(context)?.weights };
 }
+
+/** The profile in force. */
+const profile = (context) => {
+  const named = state.get("profile", state.defaults.profile);
+  return context.catalogue.profiles.find((one) => one.id === named);
+};
 
 /** The purpose in a few words: "driver assistance". */
 export function purposeWords(context) {
@@ -121,6 +125,5 @@ export function purposeWords(context) {
   if (state.has("weights")) return "my own weights";
   if (state.has("proportions")) return "my proportions";
   if (state.defaults.weights && !state.has("profile")) return "accuracy, as measured";
-  const named = state.get("profile", state.defaults.profile);
-  return context.catalogue.profiles.find((one) => one.id === named)?.name ?? named;
+  return profile(context)?.name ?? state.get("profile");
 }

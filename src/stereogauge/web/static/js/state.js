@@ -1,18 +1,20 @@
 // The whole state of the page is the part of the address behind "#": view?name=value&name=value. Names may repeat.
 
-export const VIEWS = [
-  "answer",
-  "leaderboard",
-  "compare",
-  "scene",
-  "metrics",
-  "confidence",
-  "tuning",
-  "protocol",
-  "submit",
-];
-/** Views that are reached by links only. */
-const LINKED = ["algorithm", "versus"];
+/** The views and their titles; the last two are reached by links only. */
+export const VIEWS = {
+  answer: "Answer",
+  leaderboard: "Leaderboard",
+  compare: "Compare",
+  scene: "Scene",
+  metrics: "Metrics",
+  confidence: "Confidence",
+  tuning: "Tuning",
+  protocol: "Protocol",
+  submit: "Submit",
+  algorithm: "Algorithm",
+  versus: "A against B",
+};
+export const LINKED = ["algorithm", "versus"];
 /** The parts of a scope, as the command line and the API call them. */
 export const SCOPE = [
   "dataset",
@@ -28,6 +30,9 @@ export const SCOPE = [
   "proportions",
 ];
 export const PURPOSE = ["profile", "weights", "requirements", "proportions"];
+/** Changes of the address that remove some of its names. */
+export const without = (...names) => Object.fromEntries(names.map((name) => [name, null]));
+export const NO_PURPOSE = { ...without(...PURPOSE), form: null };
 export const MODEL = ["model", "ties", "tau", "normalisation", "missing_pixels"];
 const KEPT = [...SCOPE, ...PURPOSE, ...MODEL, "submission"];
 
@@ -41,7 +46,7 @@ function read() {
   const params = new URLSearchParams(query);
   if (params.has("completeness")) params.set("need", params.get("completeness")); // as older links call it
   params.delete("completeness");
-  return { hash: location.hash, view: [...VIEWS, ...LINKED].includes(view) ? view : "answer", params };
+  return { hash: location.hash, view: Object.hasOwn(VIEWS, view) ? view : "answer", params };
 }
 
 let current = read();
@@ -63,23 +68,23 @@ function agreeing(changes) {
   if (!chosen.length) return changes;
   const others = chosen.includes("proportions") ? PURPOSE : ["proportions"];
   const model = chosen.some((name) => name !== "requirements") ? { model: null } : {};
-  return { ...Object.fromEntries(others.map((name) => [name, null])), ...model, ...changes };
+  return { ...without(...others), ...model, ...changes };
 }
 
 /** The address of another state: changes map a name to a value, a list, or null (absent). */
 export function address(given = {}, target = current.view) {
   const changes = agreeing(given);
+  const names = target === current.view ? current.params.keys() : KEPT;
+  const text = query({ ...Object.fromEntries([...names].map((name) => [name, all(name)])), ...changes }).toString();
+  return `#${target}${text ? `?${text}` : ""}`;
+}
+
+/** Parameters from their values, which may be lists; those without a value are left out. */
+export function query(values) {
   const params = new URLSearchParams();
-  const names = target === current.view ? [...new Set([...current.params.keys()])] : KEPT;
-  for (const name of names) {
-    if (!(name in changes)) for (const value of current.params.getAll(name)) params.append(name, value);
-  }
-  for (const [name, value] of Object.entries(changes)) {
-    if (value === null || value === undefined || value === "") continue;
-    for (const one of Array.isArray(value) ? value : [value]) params.append(name, one);
-  }
-  const query = params.toString();
-  return `#${target}${query ? `?${query}` : ""}`;
+  for (const [name, value] of Object.entries(values))
+    for (const one of [value ?? []].flat()) if (one !== "") params.append(name, one);
+  return params;
 }
 
 /**
@@ -115,15 +120,13 @@ function changed() {
 
 addEventListener("hashchange", changed);
 
-/** The scope, as the API takes it. */
-export function scope(extra = {}) {
-  const params = new URLSearchParams();
-  for (const name of [...SCOPE, "submission"])
-    for (const value of current.params.getAll(name)) params.append(name, value);
-  if (!params.has("dataset") && defaults.dataset) params.set("dataset", defaults.dataset);
-  for (const [name, value] of Object.entries(extra)) if (value !== null && value !== undefined) params.set(name, value);
-  return params;
-}
+/** The scope, as the API takes it, with other values where `extra` has them. */
+export const scope = (extra = {}) =>
+  query({
+    ...Object.fromEntries([...SCOPE, "submission"].map((name) => [name, all(name)])),
+    dataset: get("dataset", defaults.dataset),
+    ...extra,
+  });
 
 /** The weights of an address, as it writes them. */
 export const written = (weights) =>
@@ -131,18 +134,14 @@ export const written = (weights) =>
 
 /** The scope with the weights in force: those of the address, of its profile, or the default ones. */
 export function weighed(extra = {}) {
-  const params = scope(extra);
-  if (has("proportions")) return params;
-  const own = has("weights") ? all("weights") : has("profile") || !defaults.weights ? [] : written(defaults.weights);
-  for (const one of own) params.append("weights", one);
-  if (!own.length) params.set("profile", get("profile", defaults.profile));
-  return params;
+  if (has("proportions")) return scope(extra);
+  if (has("weights")) return scope({ ...extra, weights: all("weights") });
+  if (defaults.weights && !has("profile")) return scope({ ...extra, weights: written(defaults.weights) });
+  return scope({ ...extra, profile: get("profile", defaults.profile) });
 }
 
 /** The scope with the purpose of the address: requirements need no weights. */
 export function purpose() {
-  if (!has("requirements")) return weighed();
-  const params = has("profile") || has("weights") ? weighed() : scope();
-  params.set("requirements", get("requirements"));
-  return params;
+  const requirements = get("requirements");
+  return requirements && !has("profile") && !has("weights") ? scope({ requirements }) : weighed({ requirements });
 }

@@ -6,6 +6,16 @@ const listeners = new Set();
 export const isDark = () => root.dataset.theme === "dark";
 export const onTheme = (listener) => listeners.add(listener);
 
+/** What this browser remembers under a name, or remembers from now on; nothing where it keeps nothing. */
+export function remembered(name, value) {
+  try {
+    if (value) localStorage.setItem(`stereogauge-${name}`, value);
+    return localStorage.getItem(`stereogauge-${name}`);
+  } catch {
+    return null;
+  }
+}
+
 /** Take the visitor's choice, or the system's. */
 export function startTheme(button) {
   const system = matchMedia("(prefers-color-scheme: dark)");
@@ -13,12 +23,12 @@ export function startTheme(button) {
     root.dataset.theme = name;
     for (const listener of listeners) listener();
   };
-  const stored = () => localStorage.getItem("stereogauge-theme");
-  apply(stored() ?? (system.matches ? "dark" : "light"));
-  system.addEventListener("change", () => stored() ?? apply(system.matches ? "dark" : "light"));
+  const follow = () => apply(remembered("theme") ?? (system.matches ? "dark" : "light"));
+  follow();
+  system.addEventListener("change", follow);
   button.addEventListener("click", () => {
     const next = isDark() ? "light" : "dark";
-    localStorage.setItem("stereogauge-theme", next);
+    remembered("theme", next);
     apply(next);
   });
 }

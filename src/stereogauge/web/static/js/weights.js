@@ -17,11 +17,12 @@ export const weightless = (context, terms) =>
 export function weightControl(context, used) {
   const terms = [...Object.keys(used), ...weightless(context, Object.keys(used))];
   const sum = (names, from) => names.reduce((total, name) => total + from[name], 0);
+  const weighing = (weight) => Object.fromEntries(terms.map((name) => [name, weight(name)]));
   const scaled = (from) => {
     const total = sum(terms, from);
-    return Object.fromEntries(terms.map((name) => [name, total > 0 ? from[name] / total : 1 / terms.length]));
+    return weighing((name) => (total > 0 ? from[name] / total : 1 / terms.length));
   };
-  let now = scaled(Object.fromEntries(terms.map((name) => [name, used[name] ?? 0])));
+  let now = scaled(weighing((name) => used[name] ?? 0));
   let before = now; // ratios are those at the start of a drag, so that a share of 0 or 100 % can be undone
   const shown = [];
   let held = false; // a pointer holds a slider: what it replaces must not vanish under it
@@ -38,9 +39,9 @@ export function weightControl(context, used) {
     const others = terms.filter((name) => !names.includes(name));
     const [own, rest] = [sum(names, before), sum(others, before)];
     const part = (name, group, whole, total) => (whole > 0 ? before[name] / whole : 1 / group.length) * total;
-    const one = (name) =>
-      names.includes(name) ? part(name, names, own, others.length ? share : 1) : part(name, others, rest, 1 - share);
-    now = Object.fromEntries(terms.map((name) => [name, one(name)]));
+    now = weighing((name) =>
+      names.includes(name) ? part(name, names, own, others.length ? share : 1) : part(name, others, rest, 1 - share),
+    );
     for (const draw of shown) draw();
     announce({ ...now });
     moved = true;
@@ -71,33 +72,23 @@ export function weightControl(context, used) {
       if (document.activeElement !== input) input.value = Math.round(100 * share);
       output.textContent = `${Math.round(100 * share)} %`;
     };
-    input.value = Math.round(100 * sum(names, now));
     draw();
     shown.push(draw);
     return h("span.weight", input, output);
   }
 
   /** A button that leaves weight to some terms only. */
-  const only = (names, words) =>
-    button(
-      "only",
-      () => state.update(write(scaled(Object.fromEntries(terms.map((t) => [t, names.includes(t) ? now[t] || 1 : 0]))))),
-      {
-        class: "only",
-        "data-only": words,
-        "aria-label": `${words} only`,
-      },
-    );
+  function only(names, words) {
+    const alone = () => weighing((term) => (names.includes(term) ? now[term] || 1 : 0));
+    const choose = () => state.update(write(scaled(alone())));
+    return button("only", choose, { class: "only", "data-only": words, "aria-label": `${words} only` });
+  }
 
-  return { slider, only, share: (names) => sum(names, now) };
+  return { slider, only };
 }
 
 /** Terms by the property that they measure, in the order of their first terms. */
-export function grouped(terms, property = (one) => one.property) {
-  const groups = new Map();
-  for (const one of terms) groups.set(property(one), [...(groups.get(property(one)) ?? []), one]);
-  return [...groups];
-}
+export const grouped = (terms, property = (one) => one.property) => [...Map.groupBy(terms, property)];
 
 /** Draw something again that holds sliders; the one with the focus keeps it. */
 export function refocused(root, draw) {

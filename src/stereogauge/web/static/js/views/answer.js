@@ -1,13 +1,13 @@
 // The answer in three bands: the verdict and how sure it is; the reasons, in numbers and in pixels;
 // the limits, and what is not known.
 
-import { attempt, isStatic, latest, Problem } from "../api.js";
+import { attempt, isStatic, latest } from "../api.js";
 import { shortened } from "../choices.js";
-import { cell, h, link, put, table } from "../dom.js";
+import { cell, h, headed, link, put, table, textCell } from "../dom.js";
 import { chance, digits, full, listed, percent, plural } from "../format.js";
 import { chosen, chosenColumns, GAPS, testBed } from "../scope.js";
 import * as state from "../state.js";
-import { refused } from "../states.js";
+import { orSaid, refused } from "../states.js";
 import { startTour } from "../tour.js";
 import { linked, named, spoken } from "../words.js";
 import { drawCrops } from "./crops.js";
@@ -24,6 +24,8 @@ const UNSURE = [...UNDECIDED, "one-scene", "few-scenes"];
 const MOST_TIED = 5;
 const MOST_STRIP = 8;
 const MOST_PLACES = 10;
+/** How scenes become one number in a total score, whatever the scores of single columns do. */
+export const MEAN = "mean over scenes";
 
 /** The parameters of `explain` for a pair under the purpose of the address. */
 export const pairParams = (first, second) => state.weighed({ first, second });
@@ -47,7 +49,7 @@ export function create(root, context) {
   const [places, limits, open, glance] = ["places", "limits", "unknown", "glance"].map((id) =>
     h(`section.section#${id}`),
   );
-  const tour = h("div", { class: "tour", role: "note", "aria-label": "Tour", hidden: true });
+  const tour = h("div.tour", { role: "note", "aria-label": "Tour", hidden: true });
   const lower = h("div.answer-columns.limits-band", limits, open);
   put(root, about, tour, verdict, h("div.answer-columns", because, pixels), places, lower, glance);
   const main = latest();
@@ -60,19 +62,17 @@ export function create(root, context) {
   const unstated = () => stating() && !state.has("requirements");
 
   async function refresh() {
-    const sure = state.get("need") === "sure";
-    try {
-      const answer = unstated() ? { unstated: true } : await main("answer", state.purpose());
-      if (!answer) return;
-      draw(answer);
-      if (!shown) startTour(tour);
-      shown = true;
-      if (sure) drawSure();
-      else if (answer.leader) explainPair(answer);
-    } catch (problem) {
-      if (!(problem instanceof Problem) || problem.allowed.length) throw problem;
-      draw({ refused: true, sentence: problem.message });
-    }
+    const asked = unstated() ? { unstated: true } : main("answer", state.purpose());
+    const answer = await attempt(Promise.resolve(asked), (problem) => {
+      if (problem.allowed.length) throw problem;
+      return { refused: true, sentence: problem.message };
+    });
+    if (!answer) return;
+    draw(answer);
+    if (!shown) startTour(tour);
+    shown = true;
+    if (state.get("need") === "sure") drawSure();
+    else if (answer.leader) explainPair(answer);
     drawThumbnails(glance, context, chosenColumns(context));
   }
 
@@ -93,7 +93,7 @@ export function create(root, context) {
     if (!answer.leader) reasons.clear();
     drawLimits(limits, context, answer.requirements, { stating: stating() });
     if (answer.unstated) return put(verdict, h("h1.headline", "State what you need, and see who meets it."));
-    if (answer.refused) return put(verdict, refused({ message: answer.sentence }), otherPurposes());
+    if (answer.refused) return put(verdict, refused(answer.sentence), otherPurposes());
     put(verdict, h("div", headline(answer), h("p.rest", detail(answer)), basis(answer)), certainty(answer));
     drawPlaces(answer);
     return drawUnknown(answer);
@@ -153,6 +153,7 @@ export function create(root, context) {
     const more = answer.places.length - rows.length;
     return strip(context, rows, {
       axis: `score${rows.some((one) => one.low !== null) ? " with 95 % interval" : ""}, lower is better`,
+      over: MEAN,
       note: several && "chance to be better",
       name: "scores",
       caption: more > 0 ? `The best ${rows.length} of ${answer.places.length}; all are listed below.` : "",
@@ -165,12 +166,9 @@ export function create(root, context) {
   async function explainPair(answer) {
     const rival = rivalOf(answer);
     if (!rival || rival === answer.leader) return;
-    const asked = Promise.all([
-      second("explain", pairParams(answer.leader, rival)),
-      scoresOver(context, answer.scenes),
-    ]);
-    const [explanation, scores] = await attempt(asked, (problem) => [put(because, h("p.hint", problem.message)), null]);
-    if (!scores || !explanation) return;
+    const asked = [second("explain", pairParams(answer.leader, rival)), scoresOver(context, answer.scenes)];
+    const [explanation, scores] = (await orSaid(because, Promise.all(asked))) ?? [];
+    if (!explanation) return;
     reasons.draw(explanation, scores, {
       decided: !UNSURE.includes(answer.claims[0]?.kind),
       more: state.address({ first: answer.leader, second: rival }, "versus"),
@@ -184,33 +182,33 @@ export function create(root, context) {
     const several = answer.scenes.length > 1;
     const [rows, rest] = shortened(answer.places, MOST_PLACES);
     const rank = (one) => (one.rank_low === one.rank_high ? `${one.rank_low}` : `${one.rank_low} to ${one.rank_high}`);
-    const head = (text, unit) => cell({}, text, h("span.unit", unit));
     const why = (first, second) => link(state.address({ first, second }, "versus"), "why it ranks lower");
+    const rowOf = (one) => ({
+      "data-place": one.algorithm,
+      cells: [
+        one.rank,
+        textCell(linked(context, one.algorithm)),
+        cell({ "data-label": "score, lower is better", "data-full": full(one.score) }, digits(one.score)),
+        cell({ "data-label": "first when the weights vary" }, chance(one.first)),
+        several && cell({ "data-label": "likely rank on new scenes (95 %)" }, rank(one)),
+        cell({ "data-label": "pixels with a value" }, percent(one.completeness)),
+        textCell(one.algorithm !== answer.leader && why(answer.leader, one.algorithm)),
+      ],
+    });
     return put(
       places,
       h("h2", "All algorithms"),
       table(
         [
-          head("rank", " "),
-          cell({ class: "text" }, "algorithm", h("span.unit", " ")),
-          head("score", "lower is better"),
-          head("first", "when the weights vary"),
-          several && head("likely rank", "on new scenes (95 %)"),
-          head("complete", "pixels with a value"),
-          cell({ class: "text" }, h("span.unseen", "reason")),
+          headed("rank", " ", { class: null }),
+          headed("algorithm", " ", { class: "text" }),
+          headed("score", "lower is better"),
+          headed("first", "when the weights vary"),
+          several && headed("likely rank", "on new scenes (95 %)"),
+          headed("complete", "pixels with a value"),
+          textCell(h("span.unseen", "reason")),
         ],
-        rows.map((one) => ({
-          "data-place": one.algorithm,
-          cells: [
-            one.rank,
-            cell({ class: "text" }, linked(context, one.algorithm)),
-            cell({ "data-label": "score, lower is better", "data-full": full(one.score) }, digits(one.score)),
-            cell({ "data-label": "first when the weights vary" }, chance(one.first)),
-            several && cell({ "data-label": "likely rank on new scenes (95 %)" }, rank(one)),
-            cell({ "data-label": "pixels with a value" }, percent(one.completeness)),
-            cell({ class: "text" }, one.algorithm !== answer.leader && why(answer.leader, one.algorithm)),
-          ],
-        })),
+        rows.map(rowOf),
         { class: "places", label: "Places" },
       ),
       rest,
@@ -238,18 +236,15 @@ export function create(root, context) {
 
   // Only sure values make no order; maps are compared at equal density instead.
   function drawSure() {
-    const address = state.address({ density: "open" }, "compare");
-    put(
-      because,
-      h("p", h("a", { id: "equal-density-link", href: address }, "Compare at equal density: error over density")),
-    );
+    const href = state.address({ density: "open" }, "compare");
+    put(because, h("p", h("a#equal-density-link", { href }, "Compare at equal density: error over density")));
   }
 
   // A purpose that is not measured here is no dead end: those that are measured are one click away.
   function otherPurposes() {
     const able = context.profiles.filter((one) => one.measured_share > 0);
     const words = (id) => context.catalogue.profiles.find((one) => one.id === id)?.name;
-    const reset = { ...Object.fromEntries(state.PURPOSE.map((name) => [name, null])), need: null };
+    const reset = { ...state.NO_PURPOSE, need: null };
     return h(
       "p.links#other-purposes",
       "What can be answered here: ",
@@ -260,5 +255,5 @@ export function create(root, context) {
     );
   }
 
-  return { refresh, restyle: refresh, leave: reasons.leave };
+  return { refresh, leave: reasons.leave };
 }

@@ -1,12 +1,24 @@
 // Points in space, drawn here into an image with a depth buffer: no graphics card is needed, and it looks the same
 // everywhere.
 
-import { isStatic, latest, Problem } from "../api.js";
-import { choose, h, put } from "../dom.js";
+import { isStatic, latest } from "../api.js";
+import { stated } from "../choices.js";
+import { h, put } from "../dom.js";
 import { mapParams, scenePath } from "../scope.js";
 import * as state from "../state.js";
+import { orSaid } from "../states.js";
 
 const FILL = 1.25; // of the box, at the first distance
+/** How far the view may turn and go, and what the keys do to it. */
+const LIMITS = { yaw: [-Infinity, Infinity], pitch: [-1.4, 1.4], distance: [0.3, 8] };
+const KEYS = {
+  ArrowLeft: ["yaw", -0.1],
+  ArrowRight: ["yaw", 0.1],
+  ArrowUp: ["pitch", -0.1],
+  ArrowDown: ["pitch", 0.1],
+  "+": ["distance", -0.15],
+  "-": ["distance", 0.15],
+};
 const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 
 /** A viewer on a canvas; `show(answer)` takes the server's points. */
@@ -22,14 +34,8 @@ function cloudViewer(canvas) {
     points = new Float32Array(bytes(answer.positions).buffer);
     colours = bytes(answer.colours);
     const middle = [0, 1, 2].map((axis) => {
-      const values = [];
-      for (let index = axis; index < points.length; index += 3 * 7) values.push(points[index]);
-      values.sort((a, b) => a - b);
-      return [
-        values[Math.floor(values.length * 0.5)],
-        values[Math.floor(values.length * 0.04)],
-        values[Math.floor(values.length * 0.96)],
-      ];
+      const values = points.filter((_, at) => at % (3 * 7) === axis).sort();
+      return [0.5, 0.04, 0.96].map((share) => values[Math.floor(values.length * share)]);
     });
     centre = middle.map(([one]) => one);
     size = Math.max(...middle.map(([, low, high]) => high - low), 1e-6);
@@ -67,9 +73,7 @@ function cloudViewer(canvas) {
           const at = py * width + px;
           if (far >= depth[at]) continue;
           depth[at] = far;
-          image.data[4 * at] = colours[shade];
-          image.data[4 * at + 1] = colours[shade + 1];
-          image.data[4 * at + 2] = colours[shade + 2];
+          for (let part = 0; part < 3; part += 1) image.data[4 * at + part] = colours[shade + part];
           image.data[4 * at + 3] = 255;
         }
       }
@@ -78,96 +82,65 @@ function cloudViewer(canvas) {
     canvas.dataset.points = String(points.length / 3);
   }
 
-  let held = null;
-  canvas.addEventListener("pointerdown", (event) => {
-    canvas.setPointerCapture(event.pointerId);
-    held = [event.clientX, event.clientY];
-  });
-  canvas.addEventListener("pointermove", (event) => {
-    if (!held) return;
-    view.yaw += (event.clientX - held[0]) * 0.006;
-    view.pitch = Math.max(-1.4, Math.min(1.4, view.pitch - (event.clientY - held[1]) * 0.006));
-    held = [event.clientX, event.clientY];
+  function turn(part, step) {
+    const [least, most] = LIMITS[part];
+    view[part] = Math.max(least, Math.min(most, view[part] + step));
     requestAnimationFrame(draw);
+  }
+  canvas.addEventListener("pointerdown", (event) => canvas.setPointerCapture(event.pointerId));
+  canvas.addEventListener("pointermove", (event) => {
+    if (!canvas.hasPointerCapture(event.pointerId)) return;
+    turn("yaw", event.movementX * 0.006);
+    turn("pitch", -event.movementY * 0.006);
   });
-  canvas.addEventListener("pointerup", () => (held = null));
   canvas.addEventListener(
     "wheel",
     (event) => {
       event.preventDefault();
-      view.distance = Math.max(0.3, Math.min(8, view.distance * Math.exp(event.deltaY * 0.001)));
-      requestAnimationFrame(draw);
+      turn("distance", view.distance * Math.expm1(event.deltaY * 0.001));
     },
     { passive: false },
   );
   canvas.addEventListener("keydown", (event) => {
-    const turns = {
-      ArrowLeft: ["yaw", -0.1],
-      ArrowRight: ["yaw", 0.1],
-      ArrowUp: ["pitch", -0.1],
-      ArrowDown: ["pitch", 0.1],
-      "+": ["distance", -0.15],
-      "-": ["distance", 0.15],
-    };
-    if (!turns[event.key]) return;
+    if (!KEYS[event.key]) return;
     event.preventDefault();
-    const [part, step] = turns[event.key];
-    const [least, most] = { yaw: [-Infinity, Infinity], pitch: [-1.4, 1.4], distance: [0.3, 8] }[part];
-    view[part] = Math.max(least, Math.min(most, view[part] + step));
-    draw();
+    turn(...KEYS[event.key]);
   });
   return { show, draw };
 }
 
 /** The point cloud below the panes: a choice of maps and a canvas. */
 export function createCloud() {
-  const canvas = h("canvas", {
-    id: "cloud",
-    tabindex: 0,
-    "aria-label": "Point cloud: drag to turn, wheel to come closer, arrow keys turn",
-  });
+  const label = "Point cloud: drag to turn, wheel to come closer, arrow keys turn";
+  const canvas = h("canvas#cloud", { tabindex: 0, "aria-label": label });
   const head = h("div.row");
   const box = h("div.section", head, canvas);
   const viewer = cloudViewer(canvas);
   const points = latest();
 
-  function show(scene, context) {
-    const sources = [
-      ...(scene.layers.includes("truth") ? [["", "ground truth"]] : []),
-      ...scene.algorithms.map((name) => [name, name]),
-    ];
+  async function show(scene, context) {
     const name = isStatic ? null : state.get("cloud");
-    if (isStatic) put(head, h("h2", "Point cloud"), h("span.hint", "Points in space need the server."));
-    else
-      put(
-        head,
-        h("h2", "Point cloud"),
-        choose(
-          [["-", "off"], ...sources],
-          name === null ? "-" : name === "truth" ? "" : name,
-          (value) => state.update({ cloud: value === "-" ? null : value === "" ? "truth" : value }),
-          { "aria-label": "Point cloud of", id: "cloud-choice" },
-        ),
-        h("span.hint", "drag to turn, wheel to come closer"),
-        h("span.hint#cloud-unit"),
-      );
+    const sources = [["", "off"], scene.layers.includes("truth") && ["truth", "ground truth"], ...scene.algorithms];
+    const unit = h("span.hint#cloud-unit");
+    put(
+      head,
+      h("h2", "Point cloud"),
+      isStatic
+        ? h("span.hint", "Points in space need the server.")
+        : [
+            stated("cloud", "Point cloud of", sources.filter(Boolean), name, { id: "cloud-choice" }),
+            h("span.hint", "drag to turn, wheel to come closer"),
+            unit,
+          ],
+    );
     canvas.hidden = name === null;
-    canvas.style.display = name === null ? "none" : "";
     if (name === null) return;
-    const own = mapParams(context, { points: 60000 }, [name]);
-    if (name !== "truth") own.set("algorithm", name);
-    points(scenePath(scene.name, "cloud"), own)
-      .then((answer) => {
-        if (!answer) return;
-        viewer.show(answer);
-        head.querySelector("#cloud-unit").textContent =
-          answer.unit === "m" ? "in metres" : "without calibration: columns, rows and disparities in px";
-      })
-      .catch((problem) => {
-        if (!(problem instanceof Problem)) throw problem;
-        put(head, h("p.hint", problem.message));
-      });
+    const own = mapParams(context, { points: 60000, algorithm: name === "truth" ? null : name });
+    const answer = await orSaid(head, points(scenePath(scene.name, "cloud"), own));
+    if (!answer) return;
+    viewer.show(answer);
+    unit.textContent = answer.unit === "m" ? "in metres" : "without calibration: columns, rows and disparities in px";
   }
 
-  return { box, show, draw: viewer.draw, clear: () => put(head) };
+  return { box, head, show, draw: viewer.draw };
 }

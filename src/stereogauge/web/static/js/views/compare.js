@@ -1,17 +1,19 @@
 // Compare: weighted bars that reorder as a weight is dragged, radar, parallel coordinates, critical difference, head
 // to head.
 
-import { ask, isStatic, latest, Problem } from "../api.js";
+import { ask, isStatic, latest } from "../api.js";
 import { behind } from "../diagrams.js";
-import { button, cell, h, put, scroll, table } from "../dom.js";
+import { button, cell, h, put, table } from "../dom.js";
 import { figure, takeAway } from "../figure.js";
 import { chance, digits, drawable, full, listed, percent } from "../format.js";
 import { onWeights, reweighted } from "../reweighted.js";
 import { purposeWords } from "../scope.js";
+import { scoreIn } from "../scores.js";
 import * as state from "../state.js";
-import { refused } from "../states.js";
+import { orRefused } from "../states.js";
 import { grouped, refocused } from "../weights.js";
 import { badge, idMark, isolated, lowerFirst, named, termWords } from "../words.js";
+import { MEAN } from "./answer.js";
 import { drawDensity, offerDensity, waitForDensity } from "./density.js";
 import { drawDifference } from "./difference.js";
 import { createHeadToHead } from "./duel.js";
@@ -38,31 +40,22 @@ export function create(root, context) {
   const significance = latest();
   const moved = latest();
   const cut = latest();
-  const last = {};
+  let last = null; // the order that the bars show
   let follow = null; // while a weight is dragged: what moves the bars
-  const headToHead = createHeadToHead(duel, context, () => last.bars?.rows.map((row) => row.algorithm));
+  const headToHead = createHeadToHead(duel, context, () => last?.rows.map((row) => row.algorithm));
 
-  async function guarded(target, work, draw) {
-    try {
-      const answer = await work();
-      if (answer !== undefined) draw(answer);
-    } catch (problem) {
-      if (!(problem instanceof Problem) || problem.allowed.length) throw problem;
-      put(target, refused(problem));
-    }
+  async function guarded(target, promise, draw) {
+    const answer = await orRefused(target, promise);
+    if (answer) draw(answer);
   }
 
   // Measuring maps takes a while, so it waits until somebody needs it.
   function refreshDensity(sure) {
     if (isStatic) return put(density);
     if (!sure && state.get("density") !== "open") return offerDensity(density);
-    const params = state.scope({ column: state.get("curve") });
     if (!density.querySelector("#density-chart")) waitForDensity(density);
-    return guarded(
-      density,
-      () => cut("density", params),
-      (answer) => drawDensity(density, answer, context),
-    );
+    const answer = cut("density", state.scope({ column: state.get("curve") }));
+    return guarded(density, answer, (found) => drawDensity(density, found, context));
   }
 
   // Nothing but equal density makes an order where values are needed only where they are sure.
@@ -88,39 +81,17 @@ export function create(root, context) {
       withoutOrder();
       return measured;
     }
-    last.shapes = null;
-    const params = state.weighed({ model: "weighted", normalisation: state.get("normalisation") });
-    await Promise.all([
-      guarded(
-        bars,
-        () => weighted("rank", params),
-        (answer) => {
-          last.bars = answer;
-          drawBars(answer);
-        },
-      ),
-      guarded(
-        shapes,
-        () =>
-          shaped(async (signal) => {
-            const [found, figures] = await Promise.all(
-              ["table", "shapes"].map((name) => ask(name, state.scope(), { signal })),
-            );
-            return { table: found, figures };
-          }),
-        (answer) => {
-          last.shapes = answer;
-        },
-      ),
-    ]);
-    if (last.shapes) drawShapes(last.shapes);
-    guarded(
-      tests,
-      () => significance("significance", state.weighed()),
-      (answer) => drawDifference(tests, answer, context),
+    const normalisation = state.get("normalisation");
+    const both = shaped((signal) =>
+      Promise.all(["table", "shapes"].map((name) => ask(name, state.scope(), { signal }))),
     );
-    guarded(duel, headToHead.ask, headToHead.draw);
-    guarded(steady, () => moved("stability", state.weighed({ normalisation: state.get("normalisation") })), drawSteady);
+    const ranked = weighted("rank", state.weighed({ model: "weighted", normalisation }));
+    const [order, figures] = await Promise.all([orRefused(bars, ranked), orRefused(shapes, both)]);
+    if (order) drawBars(order);
+    if (figures) drawShapes(...figures);
+    guarded(tests, significance("significance", state.weighed()), (found) => drawDifference(tests, found, context));
+    headToHead.refresh();
+    guarded(steady, moved("stability", state.weighed({ normalisation })), drawSteady);
     return undefined;
   }
 
@@ -144,42 +115,38 @@ export function create(root, context) {
               "the other weights scaled to fit."
           : `No single weight, however changed, makes ${second} tie with ${first}.`,
       ),
-      scroll(
-        "What each weight means",
-        table(
-          [
-            "metric",
-            "weight",
-            "share of the differences",
-            cell({ class: "words" }, "weight at which ", named(context, second), " ties"),
-          ],
-          answer.terms.map((term, at) => ({
+      table(
+        [
+          "metric",
+          "weight",
+          "share of the differences",
+          cell({ class: "words" }, "weight at which ", named(context, second), " ties"),
+        ],
+        answer.terms.map((term, at) => {
+          const [weight, share] = [answer.weights[at], answer.effective_weights[at]];
+          return {
             "data-term": term,
             cells: [
               [termWords(context, term), " ", idMark(term)],
-              percent(answer.weights[at]),
-              cell(
-                { class: answer.effective_weights[at] > 2 * answer.weights[at] ? "best" : null },
-                percent(answer.effective_weights[at]),
-              ),
+              percent(weight),
+              cell({ class: share > 2 * weight ? "best" : null }, percent(share)),
               // A term that is 0 for everybody can carry any weight: no tie is owed to it.
-              answer.effective_weights[at] === 0 ? "–" : percent(ties[at]),
+              share === 0 ? "–" : percent(ties[at]),
             ],
-          })),
-        ),
+          };
+        }),
+        { label: "What each weight means" },
       ),
     );
   }
 
   // While a weight is dragged the bars move; what the server says replaces this once the finger rests.
-  const still = onWeights((weights) => {
-    if (!weights && follow) drawBars(last.bars);
-    const answer = weights && last.bars && reweighted(last.bars, weights);
+  const leave = onWeights((weights) => {
+    if (!weights && follow) drawBars(last);
+    const answer = weights && last && reweighted(last, weights);
     if (!answer) return;
-    follow ??= followingBars(
-      bars,
-      segments(last.bars).map((one) => one.terms),
-    );
+    const pieces = segments(last).map((one) => one.terms);
+    follow ??= followingBars(bars, pieces);
     follow(answer);
   });
 
@@ -192,8 +159,11 @@ export function create(root, context) {
     return terms.map((one) => ({ words: termWords(context, one.term), terms: [one.at], term: one.term }));
   }
 
+  const sum = (values, terms) => terms.reduce((total, term) => total + values[term], 0);
+
   function drawBars(answer) {
     follow = null;
+    last = answer;
     const pieces = segments(answer);
     const longest = Math.max(...answer.rows.map((row) => drawable(row.value) ?? 0), 1e-12);
     const shade = (index) => {
@@ -201,9 +171,15 @@ export function create(root, context) {
       const own = SEGMENTS[index % SEGMENTS.length];
       return lighter ? `color-mix(in srgb, ${own} ${100 - 30 * lighter}%, var(--paper))` : own;
     };
-    const sum = (values, terms) => terms.reduce((total, term) => total + values[term], 0);
-    const weighted = !isStatic;
-    refocused(sliders, () => put(sliders, weighted && weightSliders(context, answer)));
+    const piece = (contributions, value) => {
+      const width = (amount) => `${(100 * Math.max(0, amount)) / longest}%`;
+      return ({ words, terms }, place) => {
+        const amount = sum(contributions, terms);
+        const title = `${words}: ${digits(amount)} of ${digits(value)}`;
+        return h("div.piece", { title, style: { width: width(amount), background: shade(place) } });
+      };
+    };
+    refocused(sliders, () => put(sliders, !isStatic && weightSliders(context, answer)));
     const by = (key, text) =>
       button(text, () => state.update({ bars: key }), { "aria-pressed": String((state.get("bars") ?? null) === key) });
     put(
@@ -211,7 +187,7 @@ export function create(root, context) {
       h(
         "div.row",
         h("h1", "Weighted combination"),
-        h("span.hint", `for ${lowerFirst(purposeWords(context))}; lower is better`),
+        h("span.hint", `purpose: ${lowerFirst(purposeWords(context))}; lower is better`),
         new Set(answer.properties).size > 1 && h("span.end.row", by(null, "by property"), by("terms", "by term")),
       ),
       h(
@@ -219,32 +195,26 @@ export function create(root, context) {
         pieces.map(({ words, terms }, index) =>
           h(
             "span",
-            h("i", { class: "swatch", style: { background: shade(index) } }),
+            h("i.swatch", { style: { background: shade(index) } }),
             `${words} `,
-            h("span", { class: "share", "data-share": words }, `${Math.round(100 * sum(answer.weights, terms))} %`),
+            h("span.share", { "data-share": words }, `${Math.round(100 * sum(answer.weights, terms))} %`),
           ),
         ),
       ),
       h(
-        "div",
-        { class: "bars", role: "group", "aria-label": "Weighted scores, shortest first" },
+        "div.bars",
+        { role: "group", "aria-label": "Weighted scores, shortest first" },
         answer.rows.map((row, index) => [
-          h("div", { class: "name", "data-bar": row.algorithm }, named(context, row.algorithm)),
-          h(
-            "div.track",
-            pieces.map(({ words, terms }, place) => {
-              const amount = sum(answer.contributions[index], terms);
-              return h("div", {
-                class: "piece",
-                title: `${words}: ${digits(amount)} of ${digits(row.value)}`,
-                style: { width: `${(100 * Math.max(0, amount)) / longest}%`, background: shade(place) },
-              });
-            }),
-          ),
-          h("div", { class: "total", "data-full": full(row.value) }, digits(row.value)),
+          h("div.name", { "data-bar": row.algorithm }, named(context, row.algorithm)),
+          h("div.track", pieces.map(piece(answer.contributions[index], row.value))),
+          h("div.total", { "data-full": full(row.value) }, digits(row.value)),
         ]),
       ),
-      takeAway(barsDeclaration(answer, pieces), context, { name: "weighted-scores", label: "Weighted scores" }),
+      takeAway(barsDeclaration(answer, pieces), context, {
+        name: "weighted-scores",
+        label: "Weighted scores",
+        over: MEAN,
+      }),
       weightTable(answer),
       leftOut(context, answer.dropped),
       behind(
@@ -260,7 +230,7 @@ export function create(root, context) {
       pieces.map(({ words, terms }, order) => ({
         algorithm: row.algorithm,
         part: words,
-        contribution: terms.reduce((total, term) => total + answer.contributions[index][term], 0),
+        contribution: sum(answer.contributions[index], terms),
         order,
       })),
     );
@@ -288,25 +258,19 @@ export function create(root, context) {
       high: answer.rank_high[index],
     }));
     const winners = rows.filter((row) => row.first >= 0.005).sort((a, b) => b.first - a.first);
+    const said = winners.map((row) => `${row.name} stays first in ${chance(row.first)}`);
+    const range = ({ low, high }) => (low === high ? `${low}` : `${low} – ${high}`);
     put(
       steady,
       winners.length > 0 && [
         h(
           "p.caption#steadiness",
           h("strong", "When the weights vary: "),
-          listed(
-            winners.map((row) => `${row.name} stays first in ${chance(row.first)}`),
-            4,
-          ),
-          " of 2000 random variations of them.",
+          `${listed(said, 4)} of 2000 random variations of them.`,
         ),
         behind(
           ["algorithm", "ranked first in", "95 % interval of the rank"],
-          rows.map((row) => [
-            row.name,
-            chance(row.first),
-            row.low === row.high ? `${row.low}` : `${row.low} – ${row.high}`,
-          ]),
+          rows.map((row) => [row.name, chance(row.first), range(row)]),
         ),
       ],
     );
@@ -317,14 +281,13 @@ export function create(root, context) {
     if (wanted.length) return wanted;
     if (algorithms.length <= MOST_LINES) return algorithms;
     // Sixty lines cannot be read: the first three of the order are drawn, others as they are ticked.
-    const order = last.bars?.rows.map((row) => row.algorithm) ?? algorithms;
+    const order = last?.rows.map((row) => row.algorithm) ?? algorithms;
     return [...new Set([...algorithms.filter(mine), ...order.slice(0, FIRST_FEW)])];
   }
 
-  async function drawShapes({ table: scores, figures }) {
+  async function drawShapes(scores, figures) {
     const names = highlighted(scores);
     const hidden = scores.algorithms.filter((name) => !names.includes(name));
-    const rows = names.map((name) => scores.algorithms.indexOf(name));
     const by = state.get("radar", "rank");
     const mode = (name, text) =>
       button(text, () => state.update({ radar: name }), { "aria-pressed": String(by === name) });
@@ -333,11 +296,17 @@ export function create(root, context) {
         ? ` The first ${figures.columns.length} of ${figures.usable} columns are drawn; select fewer to see the others.`
         : "";
     const numbers = (part) =>
-      behind(["algorithm", ...figures.columns], () => {
-        const places = figures.columns.map((id) => scores.columns.findIndex((one) => one.id === id));
-        return rows.map((row) => [scores.algorithms[row], ...places.map((at) => part[row][at])]);
-      });
+      behind(["algorithm", ...figures.columns], () =>
+        names.map((name) => [name, ...figures.columns.map((id) => scoreIn(scores, name, id)[part])]),
+      );
     const [star, lines] = [h("div.plot"), h("div.plot")];
+    const tick = (name) =>
+      h("input", {
+        type: "checkbox",
+        checked: names.includes(name),
+        "data-line": name,
+        onchange: () => state.update({ lines: [...new Set(names).symmetricDifference(new Set([name]))] }),
+      });
     put(
       shapes,
       h(
@@ -362,7 +331,7 @@ export function create(root, context) {
           figures.empty.length > 0 && ` No axis, for lack of scores: ${listed(figures.empty, 3)}.`,
           figures.lacking.length > 0 && ` Not drawn, for lack of ranks: ${listed(figures.lacking, 6)}.`,
         ),
-        numbers(by === "rank" ? scores.ranks : scores.shares),
+        numbers(by === "rank" ? "rank" : "share"),
       ),
       h(
         "div",
@@ -370,22 +339,9 @@ export function create(root, context) {
         figures.parallel ? lines : h("p.hint", "Parallel coordinates need at least two columns."),
         h(
           "div.key",
-          scores.algorithms.map((name) =>
-            h(
-              "label",
-              h("input", {
-                type: "checkbox",
-                checked: names.includes(name),
-                "data-line": name,
-                onchange: (event) => toggle(scores, name, event.target.checked),
-              }),
-              " ",
-              badge(context.styles.get(name)),
-              h("bdi", name),
-            ),
-          ),
+          scores.algorithms.map((name) => h("label", tick(name), " ", badge(context.styles.get(name)), h("bdi", name))),
         ),
-        numbers(scores.values),
+        numbers("value"),
       ),
     );
     // The algorithm under the pointer is emphasised in both charts.
@@ -393,29 +349,12 @@ export function create(root, context) {
     const onHover = (row) => {
       for (const view of drawn) view?.signal("emphasis", row?.algorithm ?? null).runAsync();
     };
-    if (figures.radar[by])
-      drawn.push(
-        await figure(star, figures.radar[by], context, { label: "Radar chart", name: "radar", hidden, onHover }),
-      );
-    const options = { label: "Parallel coordinates", name: "parallel-coordinates", hidden, onHover };
-    if (figures.parallel) drawn.push(await figure(lines, figures.parallel, context, options));
+    const options = { hidden, onHover };
+    const [circle, axes] = [figures.radar[by], figures.parallel];
+    if (circle) drawn.push(await figure(star, circle, context, { ...options, label: "Radar chart", name: "radar" }));
+    Object.assign(options, { label: "Parallel coordinates", name: "parallel-coordinates" });
+    if (axes) drawn.push(await figure(lines, axes, context, options));
   }
 
-  function toggle(scores, name, on) {
-    const now = new Set(highlighted(scores));
-    on ? now.add(name) : now.delete(name);
-    state.update({ lines: now.size ? [...now] : null });
-  }
-
-  return {
-    refresh,
-    leave: still,
-    restyle: () => {
-      if (last.shapes) {
-        drawBars(last.bars);
-        drawShapes(last.shapes);
-      }
-      refresh();
-    },
-  };
+  return { refresh, leave };
 }

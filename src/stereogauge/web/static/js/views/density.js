@@ -1,16 +1,17 @@
 // Error over density: each algorithm cut by its own confidence, and scores at equal density. The server draws and
 // measures; it takes a while, so it is asked only where it is wanted.
 
-import { button, cell, choose, h, put, scroll, table } from "../dom.js";
+import { stated } from "../choices.js";
+import { button, cell, h, put, table } from "../dom.js";
 import { figure } from "../figure.js";
-import { listed } from "../format.js";
+import { full, listed } from "../format.js";
 import * as state from "../state.js";
 import { named } from "../words.js";
 
 const title = () => h("h2", "Error over density");
 
 /** The offer to measure error over density. */
-export function offerDensity(element) {
+export const offerDensity = (element) =>
   put(
     element,
     h(
@@ -20,36 +21,20 @@ export function offerDensity(element) {
       h("span.hint", "cuts every map by its own confidence and compares at equal density"),
     ),
   );
-}
 
 /** Say that the maps are being measured. */
-export function waitForDensity(element) {
-  put(element, title(), h("p", { class: "hint", role: "status" }, "Measuring the maps at falling density …"));
-}
+export const waitForDensity = (element) =>
+  put(element, title(), h("p.hint", { role: "status" }, "Measuring the maps at falling density …"));
 
-const equal = (answer, context) =>
-  scroll(
-    "Scores at equal density",
-    table(
-      answer.header,
-      answer.rows.map((row) => ({
-        "data-density": row.algorithm,
-        cells: [
-          named(context, row.algorithm),
-          ...row.cells.map((one) =>
-            cell(
-              {
-                class: one.value === null ? "gap" : one.emphasis === "best" ? "best" : null,
-                title: one.note || (one.value === null ? "no value" : String(one.value)),
-              },
-              one.text,
-            ),
-          ),
-        ],
-      })),
-      { id: "equal-density" },
-    ),
-  );
+function equal(answer, context) {
+  const score = ({ value, emphasis, note, text }) =>
+    cell({ class: value === null ? "gap" : emphasis === "best" ? "best" : null, title: note || full(value) }, text);
+  const rows = answer.rows.map(({ algorithm, cells }) => ({
+    "data-density": algorithm,
+    cells: [named(context, algorithm), ...cells.map(score)],
+  }));
+  return table(answer.header, rows, { id: "equal-density", label: "Scores at equal density" });
+}
 
 /** Show the answer of `density` in an element. */
 export function drawDensity(element, answer, context) {
@@ -57,13 +42,7 @@ export function drawDensity(element, answer, context) {
   const curves = h("div.plot#density-chart");
   put(
     element,
-    h(
-      "div.row",
-      title(),
-      choose(answer.columns, answer.column, (value) => state.update({ curve: value }), {
-        "aria-label": "Metric over density",
-      }),
-    ),
+    h("div.row", title(), stated("curve", "Metric over density", answer.columns, answer.column)),
     curves,
     h(
       "p.caption",
@@ -74,10 +53,6 @@ export function drawDensity(element, answer, context) {
     equal(answer, context),
     answer.notes.map((note) => h("p.caption", note)),
   );
-  return figure(curves, answer.figure, context, {
-    label: "Error over density",
-    name: "error-over-density",
-    height: 300,
-    named: true,
-  });
+  const options = { label: "Error over density", name: "error-over-density", height: 300, named: true };
+  return figure(curves, answer.figure, context, options);
 }

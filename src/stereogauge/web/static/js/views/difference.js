@@ -27,15 +27,8 @@ export function drawDifference(element, answer, context) {
   const rows = answer.algorithms.map(average);
   const [listed, rest] = shortened(rows, MOST_LISTED);
   const plot = h("div.plot");
-  const list = () =>
-    put(
-      plot,
-      strip(context, listed, {
-        axis: "average rank with half the critical distance on either side; intervals that overlap are not told apart",
-        name: "critical-difference",
-      }),
-      rest,
-    );
+  const name = "critical-difference";
+  const axis = "average rank with half the critical distance on either side; intervals that overlap are not told apart";
   put(
     element,
     title,
@@ -50,6 +43,6 @@ export function drawDifference(element, answer, context) {
       rows.map((one) => [one.name, one.value]),
     ),
   );
-  if (many) return list();
-  return figure(plot, answer.figure, context, { label: "Critical-difference diagram", name: "critical-difference" });
+  if (many) return put(plot, strip(context, listed, { axis, name }), rest);
+  return figure(plot, answer.figure, context, { label: "Critical-difference diagram", name });
 }

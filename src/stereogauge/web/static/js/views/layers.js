@@ -1,7 +1,7 @@
 // The layers of a scene, how the address names them, and the controls above a pane.
 
 import { isStatic } from "../api.js";
-import { choose, h } from "../dom.js";
+import { button, choose, h } from "../dom.js";
 import { digits, full } from "../format.js";
 import { declared } from "../scope.js";
 
@@ -38,47 +38,24 @@ export const layerChoices = (scene) =>
     return one === "confidence" ? scene.confidence.length : scene.layers.includes(one);
   });
 
+/** What can be chosen within a layer: its label, and the names. */
+const variants = (scene, pictured) => ({
+  metric: ["Metric", pictured],
+  region: ["Region", scene.regions],
+  set: ["Geometry set", scene.sets],
+});
+
 /** The controls above a pane; `change(parts)` and `close()` follow them. */
-export function paneHead(scene, spec, pictured, { change, close }) {
+export function paneHead(scene, { layer, algorithm, metric }, pictured, { change, close }) {
+  const layers = layerChoices(scene).map((one, index) => [one, `${index + 1} ${LAYERS[one]}`]);
+  const [label, names] = variants(scene, pictured)[layer] ?? [];
+  const owners = layer === "confidence" ? scene.confidence : scene.algorithms;
   return [
-    choose(
-      layerChoices(scene).map((one, index) => [one, `${index + 1} ${LAYERS[one]}`]),
-      spec.layer,
-      (layer) => change({ layer }),
-      { "aria-label": "Layer", "data-role": "layer" },
-    ),
-    OF_ALGORITHM.includes(spec.layer) &&
-      choose(
-        spec.layer === "confidence" ? scene.confidence : scene.algorithms,
-        spec.algorithm,
-        (algorithm) => change({ algorithm }),
-        { "aria-label": "Algorithm", "data-role": "algorithm" },
-      ),
-    spec.layer === "metric" &&
-      choose(pictured, spec.metric ?? pictured[0], (metric) => change({ metric }), {
-        "aria-label": "Metric",
-        "data-role": "metric",
-      }),
-    spec.layer === "region" &&
-      choose(scene.regions, spec.metric ?? scene.regions[0], (metric) => change({ metric }), {
-        "aria-label": "Region",
-      }),
-    spec.layer === "set" &&
-      choose(scene.sets, spec.metric ?? scene.sets[0], (metric) => change({ metric }), {
-        "aria-label": "Geometry set",
-      }),
-    h(
-      "button",
-      {
-        type: "button",
-        class: "quiet",
-        style: { "margin-left": "auto" },
-        "aria-label": "Close this pane",
-        disabled: !close,
-        onclick: close || null,
-      },
-      "✕",
-    ),
+    choose("Layer", layers, layer, (next) => change({ layer: next }), { "data-role": "layer" }),
+    OF_ALGORITHM.includes(layer) &&
+      choose("Algorithm", owners, algorithm, (next) => change({ algorithm: next }), { "data-role": "algorithm" }),
+    names && choose(label, names, metric ?? names[0], (next) => change({ metric: next }), { "data-role": layer }),
+    button("✕", close || null, { class: "quiet close-pane", "aria-label": "Close this pane", disabled: !close }),
   ];
 }
 
@@ -91,8 +68,8 @@ export function scoreWords(context, { metric, score }, shown) {
   const rank = 1 + rivals.filter((one) => cost(one.score) < cost(score)).length;
   const unit = context.columns.find((one) => one.metric === metric)?.unit ?? "";
   return h(
-    "strong",
-    { class: "score", title: full(score), "data-score": full(score) },
+    "strong.score",
+    { title: full(score), "data-score": full(score) },
     `${metric} ${digits(score)} ${unit}`.trim(),
     rivals.length > 1 && `, rank ${rank} of ${rivals.length} shown`,
   );
@@ -103,12 +80,5 @@ export const cropRow = (crops, picture, jump) =>
   crops.length > 0 &&
   h(
     "span.set-crops",
-    crops.map((one) =>
-      h(
-        "button",
-        { type: "button", title: `at ${one.x}, ${one.y}`, onclick: () => jump(one) },
-        picture(one),
-        `${one.pixels} px`,
-      ),
-    ),
+    crops.map((one) => button([picture(one), `${one.pixels} px`], () => jump(one), { title: `at ${one.x}, ${one.y}` })),
   );

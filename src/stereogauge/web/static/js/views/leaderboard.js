@@ -1,15 +1,16 @@
 // The leaderboard: the order that the chosen model gives, with the scores behind it.
 
-import { ask, asOwner, isOwn, isStatic, latest, Problem, url } from "../api.js";
-import { button, choose, field, h, hintOfMore, put, save } from "../dom.js";
+import { ask, asOwner, attempt, isStatic, latest, Problem, url } from "../api.js";
+import { stated } from "../choices.js";
+import { aboutButton, button, choose, field, h, hintOfMore, link, put, save, scroll } from "../dom.js";
 import { listed, plural } from "../format.js";
 import { defineModel } from "../popup.js";
 import { onWeights, reweighted } from "../reweighted.js";
 import { chosenColumns, PRESETS, regions, testBed } from "../scope.js";
 import * as state from "../state.js";
-import { refused } from "../states.js";
-import { refocused } from "../weights.js";
-import { columnWords, isolated } from "../words.js";
+import { orRefused, orSaid, refused } from "../states.js";
+import { grouped, refocused } from "../weights.js";
+import { columnWords, isolated, named } from "../words.js";
 import { otherRules } from "./answer.js";
 import { boardTable, italicsNote } from "./board.js";
 import { drawDifference } from "./difference.js";
@@ -17,26 +18,20 @@ import { following } from "./following.js";
 import { weightSliders } from "./sliders.js";
 
 const DRAWS = 1000;
+const overScenes = (how) => ` · the weighted score is the mean over scenes, the scores of single columns are "${how}"`;
 
 /** The parameters of the ranking that the address means. */
 function rankParams(extra = {}) {
   const model = state.model();
-  const params = model === "weighted" ? state.weighed(extra) : state.scope(extra);
-  params.set("model", model);
-  for (const name of state.MODEL.slice(1)) if (state.has(name)) params.set(name, state.get(name));
-  return params;
+  const own = Object.fromEntries(state.MODEL.map((name) => [name, state.get(name)]));
+  return (model === "weighted" ? state.weighed : state.scope)({ ...own, model, ...extra });
 }
 
 /** The order under the other rule for missing pixels, where it differs. */
-const missingPixelsLink = (rank) =>
-  h(
-    "a",
-    {
-      id: "changed-if",
-      href: state.address({ missing_pixels: rank.changed_if === "charged" ? null : rank.changed_if.replace(" ", "-") }),
-    },
-    `Show the order with missing pixels ${rank.changed_if}`,
-  );
+function missingPixelsLink({ changed_if: rule }) {
+  const href = state.address({ missing_pixels: rule === "charged" ? null : rule.replace(" ", "-") });
+  return h("p", h("a#changed-if", { href }, `Show the order with missing pixels ${rule}`));
+}
 
 /** The order on regions that share no pixel, where those of a ranking do and there are scores on the others. */
 const exclusiveLink = (context, rank) =>
@@ -44,38 +39,37 @@ const exclusiveLink = (context, rank) =>
   PRESETS.partition.every((one) => regions(context).includes(one)) &&
   h(
     "p",
-    h(
-      "a",
-      { id: "exclusive", href: state.address({ regions: PRESETS.partition }) },
-      "Show the order on exclusive regions",
-    ),
+    h("a#exclusive", { href: state.address({ regions: PRESETS.partition }) }, "Show the order on exclusive regions"),
   );
 
 /** The columns of a ranking that had nothing to compare, and who was left out, by reason. */
 export function leftOut(context, dropped) {
-  const reasons = new Map();
-  for (const one of dropped) {
-    const key = `${one.kind} ${one.reason}`;
-    reasons.set(key, { ...one, names: [...(reasons.get(key)?.names ?? []), one.name] });
-  }
-  const said = [...reasons.values()].map(
-    ({ kind, names, reason }) => `${plural(names.length, kind)} (${listed(names, 3)}): ${reason}`,
-  );
+  const said = grouped(dropped, (one) => `${one.kind} ${one.reason}`).map(([, same]) => {
+    const names = same.map((one) => one.name);
+    return `${plural(names.length, same[0].kind)} (${listed(names, 3)}): ${same[0].reason}`;
+  });
   return said.length > 0 && h("p.caption", h("strong", "Left out: "), isolated(context, listed(said, 6)), ".");
+}
+
+/** Who has a place here and none in the answer, which needs values at more pixels. */
+function outsideAnswer(context, reasons) {
+  const said = Object.entries(reasons).map(([name, reason], at) => [
+    at > 0 && "; ",
+    named(context, name),
+    `: ${reason}`,
+  ]);
+  const rule = ". Here the pixels without a value are charged; the answer leaves such algorithms out.";
+  return said.length > 0 && h("p.caption#not-considered", h("strong", "Rank in brackets: "), said, rule);
 }
 
 export function create(root, context) {
   const head = h("div.row#headline");
   const options = h("div.row#model-options");
   const sliders = h("div");
-  const board = h("div", {
-    class: "scroll board",
-    id: "board",
-    tabindex: 0,
-    role: "region",
-    "aria-label": "Leaderboard",
-  });
-  const more = h("p", { class: "hint more-columns", hidden: true });
+  const board = scroll("Leaderboard");
+  board.id = "board";
+  board.classList.add("board");
+  const more = h("p.hint.more-columns", { hidden: true });
   const lacking = h("div");
   const lack = h("div#no-order");
   const notes = h("div#notes");
@@ -111,34 +105,25 @@ export function create(root, context) {
     const columns = chosenColumns(context);
     const detail = columns.find((one) => one.id === state.get("column"))?.id ?? columns[0]?.id;
     const params = state.scope({ column: detail });
-    try {
-      data =
-        (await main(async (signal) => {
-          const [table, rank] = await Promise.all([
-            ask("table", params, { signal }),
-            ask("rank", rankParams(), { signal }).catch(withoutOrder),
-          ]);
-          return { rank, table: await compared(table, rank, params, signal), whole: table, intervals: null };
-        })) ?? data;
-    } catch (problem) {
-      if (!(problem instanceof Problem) || problem.allowed.length) throw problem;
-      for (const part of [head, lacking, lack, notes, below]) put(part);
-      put(board, refused(problem));
-      return;
-    }
+    const found = main(async (signal) => {
+      const [table, rank] = await Promise.all([
+        ask("table", params, { signal }),
+        ask("rank", rankParams(), { signal }).catch(withoutOrder),
+      ]);
+      return { rank, table: await compared(table, rank, signal), whole: table, intervals: null };
+    });
+    const answer = await orRefused(board, found, head, lacking, lack, notes, below);
+    if (!answer) return;
+    data = answer;
     draw();
     later();
   }
 
   // Where an order compares fewer scenes than were selected, its scores are those of the same scenes.
-  async function compared(table, rank, params, signal) {
-    if (!rank.scene_names?.length || rank.scene_names.length >= table.scenes.length) return table;
-    for (const name of ["scenes", "column"]) params.delete(name);
-    for (const scene of rank.scene_names) params.append("scenes", scene);
-    return ask("table", params, { signal }).catch((problem) => {
-      if (!(problem instanceof Problem)) throw problem;
-      return table; // not in this copy, or some of the scenes are hidden and shown together only
-    });
+  async function compared(table, { scene_names: scenes }, signal) {
+    if (!scenes?.length || scenes.length >= table.scenes.length) return table;
+    // A copy may lack them, and hidden scenes are shown together only.
+    return attempt(ask("table", state.scope({ scenes }), { signal }), () => table);
   }
 
   // Who lacks which scenes, and what that does to the order.
@@ -161,22 +146,16 @@ export function create(root, context) {
   // Intervals and tests take longer than the order itself, so they come after it and never hold it up.
   function later() {
     const own = data;
-    const quietly = (problem) => {
-      if (!(problem instanceof Problem)) throw problem;
+    const shown = (answer) => {
+      if (!answer || own !== data) return;
+      data.intervals = new Map((answer.intervals ?? []).map((one) => [one.algorithm, one]));
+      data.note = answer.intervals_note;
+      if (!follow) draw();
     };
-    if (!own.rank.reason)
-      bootstrap("rank", rankParams({ draws: DRAWS }))
-        .then((answer) => {
-          if (!answer || own !== data) return;
-          data.intervals = new Map((answer.intervals ?? []).map((one) => [one.algorithm, one]));
-          data.note = answer.intervals_note;
-          if (!follow) draw();
-        })
-        .catch(quietly);
+    const quietly = () => null;
+    if (!own.rank.reason) attempt(bootstrap("rank", rankParams({ draws: DRAWS })), quietly).then(shown);
     const params = own.rank.model === "weighted" ? state.weighed() : state.scope();
-    test("significance", params)
-      .then((answer) => answer && drawBelow(answer))
-      .catch(quietly);
+    attempt(test("significance", params), quietly).then((answer) => answer && drawBelow(answer));
   }
 
   function draw() {
@@ -189,14 +168,10 @@ export function create(root, context) {
     put(
       lack,
       rank.reason && [
-        refused({ message: rank.reason }),
+        refused(rank.reason),
         rank.gaps && otherRules(context, "Scores are missing; a ranking needs another rule for them:"),
         state.get("need") === "sure" &&
-          h(
-            "a",
-            { href: state.address({ density: "open" }, "compare") },
-            "Compare at equal density: error over density",
-          ),
+          link(state.address({ density: "open" }, "compare"), "Compare at equal density: error over density"),
       ],
     );
     const scroll = [board.scrollLeft, board.scrollTop];
@@ -214,6 +189,7 @@ export function create(root, context) {
         otherRules(context, "Where a score is missing, also possible:"),
       empty.length > 0 && h("p.caption", h("strong", "Without any score here: "), `${listed(words, 6)}.`),
       italicsNote(data.table.faint.flat()),
+      outsideAnswer(context, rank.not_considered ?? {}),
       !rank.reason &&
         h(
           "p.caption",
@@ -222,9 +198,10 @@ export function create(root, context) {
           rank.caption,
           isolated(context, rank.notes.map((note) => ` · ${note}`).join("")),
           data.note ? ` · intervals: ${data.note}` : "",
+          rank.model === "weighted" && data.table.aggregation !== "mean" && overScenes(data.table.aggregation),
         ),
       !isStatic && exclusiveLink(context, rank),
-      !isStatic && rank.changed_if && h("p", {}, missingPixelsLink(rank)),
+      !isStatic && rank.changed_if && missingPixelsLink(rank),
     );
   }
 
@@ -261,66 +238,48 @@ export function create(root, context) {
   function drawOptions() {
     const { models, ties, normalisations } = context.catalogue;
     const model = models.find((one) => one.id === state.model()) ?? models[0];
-    const set = (name) => (value) => state.update({ [name]: value || null });
     const able = models.filter(
       (one) => !isStatic || one.id !== "middlebury" || new Set(state.all("metrics")).size === 1,
     );
     const own = context.protocol.model;
+    const has = (name) => !isStatic && name in model.options;
+    const names = able.map((one) => [one.id, one.id === own ? `${one.name} (the protocol's own)` : one.name]);
+    const order = (value) => state.update({ model: value === state.impliedModel() ? null : value });
+    const tau = {
+      type: "number",
+      min: 0.5,
+      step: 0.5,
+      value: state.get("tau", ""),
+      placeholder: "number of metrics",
+      "aria-label": "Threshold tau",
+      onchange: (event) => state.update({ tau: event.target.value }),
+    };
     put(
       options,
-      field(
-        "order by",
-        choose(
-          able.map((one) => [one.id, one.id === own ? `${one.name} (the protocol's own)` : one.name]),
-          model.id,
-          (value) => state.update({ model: value === state.impliedModel() ? null : value }),
-          { "aria-label": "Model", id: "model" },
-        ),
-      ),
-      button("i", (event) => defineModel(event.currentTarget, model), {
-        class: "about",
-        "aria-label": "What is this model?",
-      }),
-      !isStatic &&
-        "ties" in model.options &&
-        field("ties", choose(ties, state.get("ties", "min"), set("ties"), { "aria-label": "Rule for ties" })),
-      !isStatic &&
-        "tau" in model.options &&
-        field(
-          "τ",
-          h("input", {
-            type: "number",
-            min: 0.5,
-            step: 0.5,
-            value: state.get("tau", ""),
-            placeholder: "number of metrics",
-            "aria-label": "Threshold tau",
-            onchange: (event) => set("tau")(event.target.value),
-          }),
-        ),
-      !isStatic &&
-        "normalisation" in model.options &&
+      field("order by", choose("Model", names, model.id, order, { id: "model" })),
+      aboutButton((anchor) => defineModel(anchor, model), "What is this model?"),
+      has("ties") && field("ties", stated("ties", "Rule for ties", ties, state.get("ties", "min"))),
+      has("tau") && field("τ", h("input", tau)),
+      has("normalisation") &&
         field(
           "scale",
-          choose(normalisations, state.get("normalisation", "heuristic"), set("normalisation"), {
-            "aria-label": "Normalisation",
-          }),
+          stated("normalisation", "Normalisation", normalisations, state.get("normalisation", "heuristic")),
         ),
     );
   }
 
   async function download(form, kind) {
     const address = url(`rank.${form}`, rankParams());
-    const response = address && (await (isOwn(address) ? asOwner(address) : fetch(address)));
-    if (response?.ok) save(`leaderboard.${form}`, await response.text(), kind);
-    else if (isStatic) put(notes, h("p.caption", "This selection was not exported as a file."));
+    const file = address && (await orSaid(notes, asOwner(address)));
+    if (file) save(`leaderboard.${form}`, await file.text(), kind);
+    else if (!address) put(notes, h("p.caption", "This selection was not exported as a file."));
   }
 
   function drawBelow(answer) {
     const difference = h("div");
     const detail = data.whole.scene_column;
     const spread = detail?.spread ?? [];
-    const link = (scene) => h("a", { href: state.address({ scene, pane: null }, "scene") }, scene);
+    const open = (scene) => link(state.address({ scene, pane: null }, "scene"), scene);
     put(
       below,
       difference,
@@ -329,7 +288,7 @@ export function create(root, context) {
         h("h2", "Where the algorithms differ most"),
         spread.length
           ? [
-              h("p.links", spread.map(link)),
+              h("p.links", spread.map(open)),
               h("p.caption", `Scenes with the largest standard deviation of ${detail.column} over the algorithms.`),
             ]
           : h("p.hint", "The algorithms do not differ on any scene."),
@@ -348,11 +307,5 @@ export function create(root, context) {
     follow(answer);
   });
 
-  function restyle() {
-    if (!data) return;
-    draw();
-    later();
-  }
-
-  return { refresh, restyle, leave: still };
+  return { refresh, leave: still };
 }

@@ -1,11 +1,11 @@
 // Requirements instead of weights: a form with the tables of a requirements.toml, and who meets them, limit by limit.
 
 import { isStatic } from "../api.js";
-import { cell, h, put, scroll, table } from "../dom.js";
+import { cell, h, headed, put, table } from "../dom.js";
 import { digits, percent } from "../format.js";
 import * as state from "../state.js";
 import { grouped } from "../weights.js";
-import { named } from "../words.js";
+import { linked } from "../words.js";
 
 const START = {
   "camera.focal": 1000,
@@ -19,45 +19,39 @@ const START = {
 
 /** The form, filled with what the address says; its fields are those that the server declares. */
 function requirementsForm(context) {
-  let stated = {};
-  try {
-    stated = JSON.parse(state.get("requirements") ?? "{}");
-  } catch {
-    stated = {};
-  }
-  const fresh = !state.has("requirements");
+  const stated = readRequirements();
   const send = (event) => {
     event.preventDefault();
     const tables = {};
-    for (const input of form.querySelectorAll("input")) {
-      if (input.value.trim() === "") continue;
-      const [part, key] = input.name.split(".");
-      tables[part] = { ...tables[part], [key]: Number(input.value) };
+    for (const [name, value] of new FormData(event.target)) {
+      const [part, key] = name.split(".");
+      if (value.trim()) tables[part] = { ...tables[part], [key]: Number(value) };
     }
     state.update({ requirements: JSON.stringify(tables), profile: null, weights: null, form: null });
   };
-  const form = h(
-    "form",
-    { class: "requirements", id: "requirements", onsubmit: send },
+  const entry = ({ table: part, name, help, unit }) => {
+    const key = `${part}.${name}`;
+    const value = stated ? stated[part]?.[name] : START[key];
+    const input = h("input", { type: "number", step: "any", min: 0, name: key, value: String(value ?? "") });
+    return h("label", h("span", help), input, h("span.unit", unit || "0 to 1"));
+  };
+  return h(
+    "form.requirements#requirements",
+    { onsubmit: send },
     grouped(context.catalogue.requirements, (one) => one.table).map(([part, entries]) =>
-      h(
-        "fieldset",
-        h("legend", part),
-        entries.map(({ name, help, unit }) => {
-          const key = `${part}.${name}`;
-          const value = stated[part]?.[name] ?? (fresh ? (START[key] ?? "") : "");
-          return h(
-            "label",
-            h("span", help),
-            h("input", { type: "number", step: "any", min: 0, name: key, value: String(value) }),
-            h("span.unit", unit || "0 to 1"),
-          );
-        }),
-      ),
+      h("fieldset", h("legend", part), entries.map(entry)),
     ),
-    h("button", { type: "submit", class: "primary" }, "Who meets this?"),
+    h("button.primary", { type: "submit" }, "Who meets this?"),
   );
-  return form;
+}
+
+/** The requirements of the address; null without any. */
+function readRequirements() {
+  try {
+    return JSON.parse(state.get("requirements"));
+  } catch {
+    return {};
+  }
 }
 
 /** Algorithms × requirements: the measured value, and how far it is below its limit. */
@@ -66,7 +60,7 @@ function matrix(context, found) {
   const rows = found.algorithms.map((one) => ({
     "data-limits": one.algorithm,
     cells: [
-      named(context, one.algorithm, state.address({ name: one.algorithm }, "algorithm")),
+      linked(context, one.algorithm),
       ...found.requirements.map((required, at) => {
         const value = one.values[at];
         if (value === null) return cell({ class: "gap", "data-label": required.words }, "not measured");
@@ -81,39 +75,20 @@ function matrix(context, found) {
       cell({ "data-label": "all of them" }, one.meets_all === null ? "?" : one.meets_all ? "✓" : "✗"),
     ],
   }));
-  return scroll(
-    "Limits",
-    table(
-      [
-        "algorithm",
-        ...found.requirements.map((one) =>
-          cell({ class: "words", title: one.arithmetic }, one.words, h("span.unit", limit(one))),
-        ),
-        "all",
-      ],
-      rows,
-      { class: "limits" },
-    ),
+  const heads = found.requirements.map((one) =>
+    headed(one.words, limit(one), { class: "words", title: one.arithmetic }),
   );
+  return table(["algorithm", ...heads, "all"], rows, { class: "limits", label: "Limits" });
 }
 
 /** Show the limits of an answer; `stating` opens the form. */
 export function drawLimits(element, context, found, { stating }) {
+  const href = state.address({ form: "requirements" });
+  const words = "State camera, distances, tolerance, run time and completeness";
   return put(
     element,
     h("h2", "Your limits"),
-    !found &&
-      !stating &&
-      h(
-        "p.hint",
-        "None are stated. ",
-        !isStatic &&
-          h(
-            "a",
-            { id: "state-limits", href: state.address({ form: "requirements" }) },
-            "State camera, distances, tolerance, run time and completeness",
-          ),
-      ),
+    !found && !stating && h("p.hint", "None are stated. ", !isStatic && h("a#state-limits", { href }, words)),
     stating && requirementsForm(context),
     found && [
       matrix(context, found),

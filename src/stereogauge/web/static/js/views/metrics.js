@@ -1,16 +1,16 @@
 // Relations between metrics: r² between columns, scatter plots with a line per scene, histograms. The figures are the
 // server's.
 
-import { latest, Problem } from "../api.js";
-import { stated, statedColumn } from "../choices.js";
+import { attempt, latest } from "../api.js";
+import { columnOptions, stated } from "../choices.js";
 import { behind } from "../diagrams.js";
-import { button, choose, h, put } from "../dom.js";
+import { button, choose, h, put, scroll } from "../dom.js";
 import { figure } from "../figure.js";
 import { digits, plural } from "../format.js";
 import { chosenAlgorithms, chosenColumns, panesOf } from "../scope.js";
 import * as state from "../state.js";
-import { refused } from "../states.js";
-import { columnOption, named } from "../words.js";
+import { orRefused } from "../states.js";
+import { named } from "../words.js";
 
 const MOST_SCATTER = 4;
 /** What the plots teach that the page starts with. */
@@ -20,7 +20,8 @@ const LESSONS = [
 ];
 
 export function create(root, context) {
-  const map = h("div", { class: "scroll", id: "r-squared", tabindex: 0, role: "region", "aria-label": "r²" });
+  const map = scroll("r²");
+  map.id = "r-squared";
   const mapTable = h("div");
   const marking = h("div.row.section");
   const scatterHead = h("div.row");
@@ -59,30 +60,22 @@ export function create(root, context) {
 
   async function refresh() {
     const columns = plotted();
-    const params = state.scope({ mark: marked() });
-    columns.forEach((x, index) => {
-      for (const y of columns.slice(index + 1)) params.append("scatter", `${x}~${y}`);
-    });
+    const scatter = columns.flatMap((x, index) => columns.slice(index + 1).map((y) => `${x}~${y}`));
+    const choices = [["", "no algorithm"], ...names()];
     put(
       marking,
       h(
         "label",
         "Highlight ",
-        stated("mark", [["", "no algorithm"], ...names()], marked(), "Algorithm to mark", { id: "mark" }),
+        stated("mark", "Algorithm to mark", choices, marked(), { id: "mark" }),
         " in all figures below",
       ),
     );
-    try {
-      const answer = await correlation("correlation", params);
-      if (!answer) return;
-      drawHistogram();
-      drawMap(answer);
-      drawScatter(answer, columns);
-    } catch (problem) {
-      if (!(problem instanceof Problem) || problem.allowed.length) throw problem;
-      put(mapTable, refused(problem));
-      await drawHistogram();
-    }
+    const answer = await orRefused(mapTable, correlation("correlation", state.scope({ mark: marked(), scatter })));
+    if (answer === undefined) return;
+    drawHistogram();
+    if (answer) drawMap(answer);
+    if (answer) drawScatter(answer, columns);
   }
 
   function drawMap(answer) {
@@ -109,12 +102,9 @@ export function create(root, context) {
       scatterHead,
       h("h2", "Scatter plots"),
       columns.map((id, index) =>
-        choose(
-          all.map((one) => columnOption(context, one)),
-          id,
-          (value) => plot(columns.with(index, value)),
-          { "aria-label": `Column ${index + 1}`, "data-plot": index },
-        ),
+        choose(`Column ${index + 1}`, columnOptions(context), id, (value) => plot(columns.with(index, value)), {
+          "data-plot": index,
+        }),
       ),
       button("+", () => plot([...columns, spare.id]), {
         disabled: columns.length >= MOST_SCATTER,
@@ -144,31 +134,18 @@ export function create(root, context) {
           !marked() && `; coloured: the best ${coloured.length} by ${answer.scatter[0].x}`,
         ),
     );
-    const plots = answer.scatter.map(() => h("div.plot"));
-    put(
-      scatter,
-      plots.map((plot, index) => {
-        const { x, y, r_squared, figure } = answer.scatter[index];
-        const lesson = stated.length ? "" : `: ${LESSONS[index]}`;
-        return h(
-          "div",
-          h("p.caption", `r² ${digits(r_squared)}${lesson}`),
-          plot,
-          behind(["scene", "algorithm", x, y], () =>
-            figure.data.values.map((one) => [one.scene, one.algorithm, one.x, one.y]),
-          ),
-        );
-      }),
-    );
-    for (const [index, plot] of plots.entries()) drawPair(plot, answer.scatter[index], plots.length);
-  }
-
-  function drawPair(plot, pair, count) {
-    const open = ({ algorithm, scene }) =>
-      algorithm &&
-      state.update({ scene, column: pair.x, pane: panesOf(context, algorithm, pair.x) }, { target: "scene" });
-    const label = `Scatter plot of ${pair.x} and ${pair.y}`;
-    figure(plot, pair.figure, context, { label, name: "scatter", height: count > 1 ? 260 : 360, onPoint: open });
+    const height = answer.scatter.length > 1 ? 260 : 360;
+    const pair = ({ x, y, r_squared, figure: declared }, index) => {
+      const plot = h("div.plot");
+      const onPoint = ({ algorithm, scene }) =>
+        algorithm && state.update({ scene, column: x, pane: panesOf(context, algorithm, x) }, { target: "scene" });
+      figure(plot, declared, context, { label: `Scatter plot of ${x} and ${y}`, name: "scatter", height, onPoint });
+      const points = () => declared.data.values.map((one) => [one.scene, one.algorithm, one.x, one.y]);
+      const lesson = stated.length ? "" : `: ${LESSONS[index]}`;
+      const caption = h("p.caption", `r² ${digits(r_squared)}${lesson}`);
+      return h("div", caption, plot, behind(["scene", "algorithm", x, y], points));
+    };
+    put(scatter, answer.scatter.map(pair));
   }
 
   async function drawHistogram() {
@@ -177,32 +154,28 @@ export function create(root, context) {
     put(
       histogramHead,
       h("h2", "Histogram of scores"),
-      statedColumn(context, "histogram", column?.id, "Column of the histogram"),
+      stated("histogram", "Column of the histogram", columnOptions(context), column?.id),
     );
     if (!column) return;
-    try {
-      const params = state.scope({ metric: column.id, mark: marked() });
-      const answer = await counts("histogram", params);
-      if (!answer) return;
-      figure(histogram, answer.figure, context, { label: `Histogram of ${column.id}`, name: "histogram", height: 190 });
-      put(
-        histogramTable,
-        h(
-          "p.caption",
-          "One score per algorithm and scene.",
-          answer.figure.layer.some((one) => one.mark.type === "rule") &&
-            " Dashed: the largest value that real algorithms reach; by default, weighted scores are divided by it.",
-          marked() && [" The marker on the axis is the mean score of ", named(context, marked()), "."],
-        ),
-        behind(
-          ["from", "to", "scores"],
-          answer.counts.map((count, index) => [answer.edges[index], answer.edges[index + 1], count]),
-        ),
-      );
-    } catch (problem) {
-      if (!(problem instanceof Problem)) throw problem;
-    }
+    const params = state.scope({ metric: column.id, mark: marked() });
+    const answer = await attempt(counts("histogram", params), () => null);
+    if (!answer) return;
+    figure(histogram, answer.figure, context, { label: `Histogram of ${column.id}`, name: "histogram", height: 190 });
+    put(
+      histogramTable,
+      h(
+        "p.caption",
+        "One score per algorithm and scene.",
+        answer.figure.layer.some((one) => one.mark.type === "rule") &&
+          " Dashed: the largest value that real algorithms reach; by default, weighted scores are divided by it.",
+        marked() && [" The marker on the axis is the mean score of ", named(context, marked()), "."],
+      ),
+      behind(
+        ["from", "to", "scores"],
+        answer.counts.map((count, index) => [answer.edges[index], answer.edges[index + 1], count]),
+      ),
+    );
   }
 
-  return { refresh, restyle: refresh };
+  return { refresh };
 }

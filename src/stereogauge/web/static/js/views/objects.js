@@ -1,21 +1,19 @@
 // Scores by object: the planes, fine structures and foreground objects of a scene.
 
-import { button, cell, figureCell, h, put, table } from "../dom.js";
+import { button, figureCell, h, headed, put, table } from "../dom.js";
 import { whole } from "../format.js";
 
 const KINDS = { plane: "Planes", structure: "Fine structures", object: "Foreground objects" };
 
 /** Draw the objects with the scores of one algorithm; `show` is called with the object that was chosen. */
 export function drawObjects(box, answer, algorithm, show) {
+  const kinds = Map.groupBy(answer, (one) => one.kind);
   return put(
     box,
     h("h2.section", "By object"),
     h("p.caption", `Scores of ${algorithm}; choose an object to see it.`),
     answer.length === 0 && h("p.hint", "This scene has no planes, fine structures or discontinuities."),
-    Object.entries(KINDS).map(([kind, title]) => {
-      const own = answer.filter((one) => one.kind === kind).sort((one, other) => other.pixels - one.pixels);
-      return own.length > 0 && kindTable(title, own, show);
-    }),
+    Object.entries(KINDS).map(([kind, title]) => kinds.has(kind) && kindTable(title, kinds.get(kind), show)),
   );
 }
 
@@ -26,15 +24,17 @@ function kindTable(title, objects, show) {
     "details",
     h("summary", `${title} (${objects.length})`),
     table(
-      ["object", "pixels", ...metrics.map(([metric, unit]) => cell({}, metric, unit && h("span.unit", unit)))],
-      objects.map((one) => [
-        button(one.region, () => show(one), { title: `at ${one.x}, ${one.y}` }),
-        whole(one.pixels),
-        ...metrics.map(([metric]) => {
-          const score = one.scores.find((candidate) => candidate.metric === metric);
-          return figureCell(score?.value, score?.note ? { title: score.note } : {});
-        }),
-      ]),
+      ["object", "pixels", ...metrics.map(([metric, unit]) => headed(metric, unit))],
+      objects
+        .toSorted((one, other) => other.pixels - one.pixels)
+        .map((one) => [
+          button(one.region, () => show(one), { title: `at ${one.x}, ${one.y}` }),
+          whole(one.pixels),
+          ...metrics.map(([metric]) => {
+            const score = one.scores.find((candidate) => candidate.metric === metric);
+            return figureCell(score?.value, score?.note ? { title: score.note } : {});
+          }),
+        ]),
       { class: "objects" },
     ),
   );

@@ -31,9 +31,7 @@ export class Look {
   constructor(width, height) {
     this.width = width;
     this.height = height;
-    this.x = width / 2;
-    this.y = height / 2;
-    this.zoom = 1;
+    this.fit();
   }
 
   /** Screen pixels per scene pixel on a canvas of this width. */
@@ -68,8 +66,18 @@ export class Look {
 
   fit() {
     this.zoom = 1;
-    this.x = this.width / 2;
-    this.y = this.height / 2;
+    this.centre(this.width / 2, this.height / 2);
+  }
+
+  /** Look at a box, with some of what is around it. */
+  show({ x, y, width, height }, around = 1, most = MOST_ZOOM) {
+    this.zoom = Math.max(1, Math.min(most, this.width / (around * width), this.height / (around * height)));
+    this.centre(x + width / 2, y + height / 2);
+  }
+
+  /** Centre and zoom, as the address writes them. */
+  text(decimals = 1) {
+    return [this.x.toFixed(decimals), this.y.toFixed(decimals), this.zoom.toFixed(3)].join();
   }
 }
 
@@ -80,10 +88,8 @@ export class Look {
 export function paint(canvas, look, { image, other, swipe, overlay, pointer, block }) {
   const ratio = devicePixelRatio || 1;
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
-  if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
-    canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(height * ratio);
-  }
+  const [across, down] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== across || canvas.height !== down) Object.assign(canvas, { width: across, height: down });
   const pen = canvas.getContext("2d");
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
   pen.clearRect(0, 0, width, height);
@@ -111,23 +117,19 @@ export function paint(canvas, look, { image, other, swipe, overlay, pointer, blo
     pen.drawImage(overlay, ...area);
     pen.globalAlpha = 1;
   }
-  if (block) {
-    pen.strokeStyle = "#ffffff";
-    pen.lineWidth = 3;
-    pen.strokeRect(left + block.x * scale, top + block.y * scale, block.size * scale, block.size * scale);
-    pen.strokeStyle = "#000000";
-    pen.lineWidth = 1;
-    pen.strokeRect(left + block.x * scale, top + block.y * scale, block.size * scale, block.size * scale);
-  }
-  if (pointer) {
-    const [x, y] = [left + pointer[0] * scale, top + pointer[1] * scale];
-    pen.strokeStyle = "rgba(255,255,255,.95)";
-    pen.lineWidth = 2;
-    pen.strokeRect(x - 1, y - 1, Math.max(scale, 2) + 2, Math.max(scale, 2) + 2);
-    pen.strokeStyle = "rgba(0,0,0,.9)";
-    pen.lineWidth = 1;
-    pen.strokeRect(x - 1, y - 1, Math.max(scale, 2) + 2, Math.max(scale, 2) + 2);
-  }
+  /** A square in black on white, which is seen on every picture. */
+  const frame = (x, y, side) => {
+    for (const [colour, breadth] of [
+      ["#ffffff", 3],
+      ["#000000", 1],
+    ]) {
+      pen.strokeStyle = colour;
+      pen.lineWidth = breadth;
+      pen.strokeRect(left + x * scale, top + y * scale, side, side);
+    }
+  };
+  if (block) frame(block.x, block.y, block.size * scale);
+  if (pointer) frame(...pointer, Math.max(scale, 3));
 }
 
 /** Wheel, drag, pinch, double click and keys on a canvas; `changed(kind)` follows every movement. */
@@ -220,10 +222,7 @@ export function legend(info) {
     info.legend.map((one) =>
       h(
         "span",
-        h("i", {
-          class: `swatch${one.colour === "hatched" ? " hatch" : ""}`,
-          style: one.colour === "hatched" ? {} : { background: one.colour },
-        }),
+        one.colour === "hatched" ? h("i.swatch.hatch") : h("i.swatch", { style: { background: one.colour } }),
         one.text,
       ),
     ),

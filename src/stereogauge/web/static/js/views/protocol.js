@@ -1,6 +1,6 @@
 // What every number was computed under.
 
-import { button, cell, h, put, scroll, table } from "../dom.js";
+import { button, h, link, put, table, textCell } from "../dom.js";
 import { defineColumn, defineRegion } from "../popup.js";
 import { declared, protocolTitle } from "../scope.js";
 import * as state from "../state.js";
@@ -9,8 +9,17 @@ export function create(root, context) {
   function refresh() {
     const { catalogue } = context;
     const own = context.protocol;
-    const metrics = [...new Set(context.columns.map((one) => one.metric))];
+    const metrics = new Map(context.columns.map((one) => [one.metric, one.region]));
     const regions = [...new Set(context.columns.map((one) => one.region))];
+    const others = catalogue.protocols.filter((one) => one.key !== own.key);
+    const cleared = state.without("regions", "metrics", "scenes", "algorithms");
+    /** A button with an id that shows what it is. */
+    const about = (id, tell) => button(id, (event) => tell(event.currentTarget), { class: "quiet" });
+    const row = ([id, region]) => {
+      const { name, unit, direction, source } = declared(context, id) ?? {};
+      const tell = (anchor) => defineColumn(anchor, catalogue, id, region);
+      return [about(id, tell), ...[name, unit, direction, source].map((text) => textCell(text || "–"))];
+    };
     put(
       root,
       h("div.row", h("h1", `Protocol ${own.name}`), h("span.hint", own.description)),
@@ -24,27 +33,11 @@ export function create(root, context) {
         h("code", own.hash),
         ".",
       ),
-      catalogue.protocols.length > 1 &&
+      others.length > 0 &&
         h(
           "p.row",
           "Other protocols here: ",
-          catalogue.protocols
-            .filter((one) => one.key !== own.key)
-            .map((one) =>
-              h(
-                "a",
-                {
-                  href: state.address({
-                    protocol: one.key,
-                    regions: null,
-                    metrics: null,
-                    scenes: null,
-                    algorithms: null,
-                  }),
-                },
-                protocolTitle(one),
-              ),
-            ),
+          others.map((one) => link(state.address({ ...cleared, protocol: one.key }), protocolTitle(one))),
         ),
       h(
         "div.split.section",
@@ -60,29 +53,15 @@ export function create(root, context) {
         h(
           "div",
           h("h2", "Metrics with scores"),
-          scroll(
-            "Metrics with scores",
-            table(
-              ["id", "name", "unit", "better", "source"].map((one) => cell({ class: "text" }, one)),
-              metrics.map((id) => {
-                const own = declared(context, id);
-                const region = context.columns.find((one) => one.metric === id).region;
-                return [
-                  button(id, (event) => defineColumn(event.currentTarget, catalogue, id, region), { class: "quiet" }),
-                  ...[own?.name, own?.unit, own?.direction, own?.source].map((text) =>
-                    cell({ class: "text" }, text || "–"),
-                  ),
-                ];
-              }),
-              { class: "sources" },
-            ),
+          table(
+            ["id", "name", "unit", "better", "source"].map((one) => textCell(one)),
+            [...metrics].map(row),
+            { class: "sources", label: "Metrics with scores" },
           ),
           h("h2.section", "Regions with scores"),
           h(
             "p",
-            regions.map((id) =>
-              button(id, (event) => defineRegion(event.currentTarget, catalogue, id), { class: "quiet" }),
-            ),
+            regions.map((id) => about(id, (anchor) => defineRegion(anchor, catalogue, id))),
           ),
         ),
       ),

@@ -2,10 +2,11 @@
 // they measure. A slider in each row moves its weight, and the bars follow.
 
 import { ask } from "../api.js";
-import { button, cell, h, put, scroll, table } from "../dom.js";
+import { button, cell, h, link, put, table, textCell } from "../dom.js";
 import { digits, full, percent, plural } from "../format.js";
 import { onWeights } from "../reweighted.js";
 import { chosen, chosenColumns } from "../scope.js";
+import { scoreIn } from "../scores.js";
 import * as state from "../state.js";
 import { grouped, refocused, weightControl } from "../weights.js";
 import { badge, colourOf, named, regionWords, spoken } from "../words.js";
@@ -14,11 +15,11 @@ const ALL_WEIGHT = 0.9; // of a term that would leave nothing for the others
 const turned = new Set(); // properties and terms that the visitor expanded, or collapsed where all are expanded
 
 /** A bar around a middle line: to the left it speaks for the first algorithm. Returns the cell and what redraws it. */
-function bar(context, { first, second }) {
+export function bar(context, { first, second }) {
   const piece = h("i");
   const said = h("span.unseen");
   const axis = h("div.axis", piece);
-  const draw = (amount, largest) => {
+  const draw = (amount, largest, none = "no difference") => {
     const share = largest > 0 ? (50 * Math.abs(amount)) / largest : 0;
     const winner = amount < 0 ? first : second;
     Object.assign(piece.style, {
@@ -27,7 +28,7 @@ function bar(context, { first, second }) {
       right: amount < 0 ? "50%" : "auto",
       background: colourOf(context, winner),
     });
-    said.textContent = amount === 0 ? "no difference" : `${digits(Math.abs(amount))} for ${winner}`;
+    said.textContent = amount === 0 ? none : `${digits(Math.abs(amount))} for ${winner}`;
     axis.title = said.textContent;
   };
   return { content: cell({ class: "contest text" }, axis, said), draw };
@@ -40,33 +41,25 @@ const sides = ({ first, second }, words) => [
 ];
 
 /** Parts of the difference by name: scenes or regions. */
-export function piecesTable(context, explanation, title, pieces, link = () => null) {
+export function piecesTable(context, explanation, title, pieces, address = () => null) {
   const shown = pieces.filter((one) => one.amount !== 0 || one.attributed);
   const largest = Math.max(...shown.map((one) => Math.abs(one.amount)), 0);
-  const rows = [...shown].sort((a, b) => a.amount - b.amount);
-  return scroll(
-    `Difference by ${title}`,
-    table(
-      [
-        title,
-        "share",
-        cell(
-          { class: "text contest" },
-          sides(explanation, (name) => named(context, name)),
-        ),
-      ],
-      rows.map((one) => {
+  const names = sides(explanation, (name) => named(context, name));
+  return table(
+    [title, "share", cell({ class: "text contest" }, names)],
+    shown
+      .sort((a, b) => a.amount - b.amount)
+      .map((one) => {
         const own = bar(context, explanation);
         own.draw(one.amount, largest);
-        const href = link(one.name);
+        const href = address(one.name);
         return [
-          cell({ class: "text wrap" }, href ? h("a", { href }, one.name) : one.name),
+          cell({ class: "text wrap" }, href ? link(href, one.name) : one.name),
           explanation.difference ? percent(one.amount / explanation.difference) : "–",
           own.content,
         ];
       }),
-      { class: "duel why" },
-    ),
+    { class: "duel why", label: `Difference by ${title}` },
   );
 }
 
@@ -87,12 +80,9 @@ function changes(context, explanation, ties) {
 
 /** The score of an algorithm in a column as the leaderboard has it; `reason` says why it has none, or is not ranked. */
 function measured(scores, { id }, algorithm) {
-  const row = scores.algorithms.indexOf(algorithm);
-  const place = scores.columns.findIndex((one) => one.id === id);
-  const value = scores.values[row]?.[place] ?? null;
-  const gaps = scores.gaps[row]?.[place];
+  const { value, gaps, faint } = scoreIn(scores, algorithm, id);
   if (value === null) return { value, reason: gaps ? `no score on ${plural(gaps, "scene")}` : "no score" };
-  return { value, reason: scores.faint[row][place] ? "too incomplete" : "" };
+  return { value, reason: faint ? "too incomplete" : "" };
 }
 
 /**
@@ -129,7 +119,7 @@ function termRows(context, scores, { first, second }, term, { fold, weight, cont
           below.length > 0 ? fold(term.term, term.name) : term.name,
           h("span.id", ` ${term.term}`),
         ),
-        cell({ class: "text" }, weight),
+        textCell(weight),
         ...counted.map((one) => cell({ "data-counted": full(one) }, value(one))),
         content,
       ],
@@ -149,30 +139,21 @@ function termRows(context, scores, { first, second }, term, { fold, weight, cont
 
 /** The scores behind the terms, over the scenes that were compared. */
 export async function scoresOver(context, scenes) {
-  const params = state.scope();
-  if (scenes.length < chosen("scenes", context.scenes).length) {
-    params.delete("scenes");
-    for (const scene of scenes) params.append("scenes", scene);
-  }
-  return { ...(await ask("table", params)), over: scenes.length };
+  const all = scenes.length >= chosen("scenes", context.scenes).length;
+  return { ...(await ask("table", state.scope(all ? {} : { scenes }))), over: scenes.length };
 }
 
 /** Draws explanations into an element; `leave` ends the following of weights. */
 export function createReasons(element, context) {
   let follow = null; // redraws the bars under other weights
 
-  function draw(
-    explanation,
-    scores,
-    { decided = true, more = null, ties = [], title = null, editable = true, expand = false },
-  ) {
+  function draw(explanation, scores, { decided = true, more = null, ties = [], title = null, expand = false }) {
     const { first, second, terms } = explanation;
     const groups = grouped(terms);
     const control = weightControl(context, Object.fromEntries(terms.map((one) => [one.term, one.weight])));
     const bars = [];
     const sums = [];
     const total = h("span");
-    const weigh = (names, key, words) => (editable ? control.slider(names, key, words) : percent(control.share(names)));
     const follows = (names) => {
       const own = bar(context, explanation);
       bars.push({ names, draw: own.draw });
@@ -216,12 +197,8 @@ export function createReasons(element, context) {
         "data-property": property,
         "data-amount": members.reduce((sum, one) => sum + one.amount, 0),
         cells: [
-          cell(
-            { class: "text" },
-            fold(property, property),
-            editable && groups.length > 1 && control.only(names, property),
-          ),
-          cell({ class: "text" }, weigh(names, property, property)),
+          textCell(fold(property, property), groups.length > 1 && control.only(names, property)),
+          textCell(control.slider(names, property, property)),
           ...adds(names),
           follows(names),
         ],
@@ -229,7 +206,7 @@ export function createReasons(element, context) {
       const inner = members.flatMap((one) =>
         termRows(context, scores, explanation, one, {
           fold,
-          weight: weigh([one.term], one.term, one.name),
+          weight: control.slider([one.term], one.term, one.name),
           content: follows([one.term]),
         }),
       );
@@ -240,7 +217,7 @@ export function createReasons(element, context) {
       "total score",
       "",
       ...adds(everything, (at) => ({ "data-score": full(explanation.scores[at]) })),
-      cell({ class: "text" }, total),
+      textCell(total),
     ];
 
     // The score is linear in the weights: what a term adds is its weight times its mean.
@@ -268,33 +245,20 @@ export function createReasons(element, context) {
       );
     };
     const said = explanation.said.slice(decided || !explanation.better ? 0 : 1);
-    const mark = (name) => badge(context.styles.get(name));
+    const better = sides(explanation, (name) => [badge(context.styles.get(name)), "better"]);
+    const [begin, between] = decided ? ["Why ", " above "] : ["What separates ", " and "];
     const content = [
-      h(
-        "h2",
-        title ?? [
-          decided ? "Why " : "What separates ",
-          named(context, first),
-          decided ? " above " : " and ",
-          named(context, second),
+      h("h2", title ?? [begin, named(context, first), between, named(context, second)]),
+      table(
+        [
+          "what counts",
+          textCell("weight"),
+          cell({}, named(context, first)),
+          cell({}, named(context, second)),
+          cell({ class: "text contest" }, better),
         ],
-      ),
-      scroll(
-        "Reasons",
-        table(
-          [
-            "what counts",
-            cell({ class: "text" }, "weight"),
-            cell({}, named(context, first)),
-            cell({}, named(context, second)),
-            cell(
-              { class: "text contest" },
-              sides(explanation, (name) => [mark(name), "better"]),
-            ),
-          ],
-          rows,
-          { class: "duel why terms", foot },
-        ),
+        rows,
+        { class: "duel why terms", foot, label: "Reasons" },
       ),
       h(
         "p.caption",
@@ -312,8 +276,8 @@ export function createReasons(element, context) {
       more &&
         h(
           "p.links",
-          h("a", { href: more }, "by scene and region"),
-          h("a", { href: state.address({ first, second, duel: null }, "compare") }, "significance test"),
+          link(more, "by scene and region"),
+          link(state.address({ first, second, duel: null }, "compare"), "significance test"),
         ),
     ];
     refocused(element, () => put(element, content));
@@ -321,13 +285,10 @@ export function createReasons(element, context) {
     follow(null);
   }
 
-  const still = onWeights((weights) => follow?.(weights));
-  return {
-    draw,
-    clear: () => {
-      follow = null;
-      put(element);
-    },
-    leave: still,
+  const leave = onWeights((weights) => follow?.(weights));
+  const clear = () => {
+    follow = null;
+    put(element);
   };
+  return { draw, clear, leave };
 }

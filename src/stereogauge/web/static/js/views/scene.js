@@ -1,6 +1,7 @@
 // The scene: up to four linked panes, a swipe, the values under the pointer, where errors lie, and points in space.
 
-import { ask, isStatic, latest, Problem, url } from "../api.js";
+import { ask, attempt, isStatic, latest, Problem, url } from "../api.js";
+import { stated } from "../choices.js";
 import { button, choose, h, put } from "../dom.js";
 import { calm } from "../drawing.js";
 import { takeMap } from "../figure.js";
@@ -8,7 +9,7 @@ import { digits, percent } from "../format.js";
 import { image } from "../pictures.js";
 import { bound, chosen, classifies, declared, mapParams, metrics, namesOf, scenePath } from "../scope.js";
 import * as state from "../state.js";
-import { refused } from "../states.js";
+import { orSaid } from "../states.js";
 import { named, regionWords } from "../words.js";
 import { drawBest, drawCarried } from "./carried.js";
 import { createCloud } from "./cloud.js";
@@ -23,6 +24,7 @@ const BLOCK_WIDTH = 96;
 const MOST_BLOCKS = 8;
 const CROP_WIDTH = 150;
 const BLINK = 600; // ms between the two maps
+const RANGES = [["", "5"], "1", "2", "3", "10", "20"]; // px at which errors are clipped
 const STEERING =
   "drag or arrow keys to pan, click and wheel or plus and minus to zoom, 0 to fit, digits switch the layer, " +
   "brackets move the swipe";
@@ -35,7 +37,7 @@ export function create(root, context) {
   const inspector = h("div#inspector");
   const blocks = h("div#blocks");
   const objects = h("div#objects");
-  const side = h("aside", { class: "inspector", "aria-label": "Inspector" }, inspector, blocks, objects);
+  const side = h("aside.inspector", { "aria-label": "Inspector" }, inspector, blocks, objects);
   const best = h("section.section#best-here");
   const cloud = createCloud();
   put(root, head, clicked, h("div.scene-side", h("div", panesBox), side), best, cloud.box);
@@ -54,7 +56,7 @@ export function create(root, context) {
   let blinking = 0;
   const remember = calm(() => {
     state.note("scene", {
-      at: look.zoom === 1 ? null : `${look.x.toFixed(1)},${look.y.toFixed(1)},${look.zoom.toFixed(3)}`,
+      at: look.zoom === 1 ? null : look.text(),
       ...(state.get("swipe") ? { swipe: swipe.toFixed(3) } : {}),
     });
   }, 200);
@@ -80,33 +82,30 @@ export function create(root, context) {
   }
 
   function specs() {
-    const stated = state
-      .all("pane")
-      .map(parse)
-      .filter((one) => layerChoices(scene).includes(one.layer));
-    if (stated.length) return stated.slice(0, MOST_PANES);
+    const own = state.all("pane").map(parse);
+    const able = own.filter((one) => layerChoices(scene).includes(one.layer));
+    if (able.length) return able.slice(0, MOST_PANES);
     const everybody = namesOf(context.algorithms);
-    const own = [...everybody.filter(mine), ...chosen("algorithms", everybody)].filter((name) =>
-      scene.algorithms.includes(name),
-    );
-    const start = [{ layer: scene.layers.includes("left") ? "left" : "estimate", algorithm: own[0] }];
-    if (scene.layers.includes("truth")) start.push({ layer: "truth" });
-    if (own[0]) start.push({ layer: "estimate", algorithm: own[0] });
-    if (own[0] && scene.layers.includes("error")) start.push({ layer: "error", algorithm: own[0] });
-    return start.slice(0, MOST_PANES);
+    const wanted = [...everybody.filter(mine), ...chosen("algorithms", everybody)];
+    const algorithm = wanted.find((name) => scene.algorithms.includes(name));
+    const start = [
+      { layer: scene.layers.includes("left") ? "left" : "estimate", algorithm },
+      { layer: "truth" },
+      algorithm && { layer: "estimate", algorithm },
+      algorithm && { layer: "error", algorithm },
+    ];
+    return start.filter((one) => one && scene.layers.includes(one.layer));
   }
 
-  function params(spec) {
-    const algorithm = OF_ALGORITHM.includes(spec.layer) ? (spec.algorithm ?? scene.algorithms[0] ?? "") : null;
-    const own = mapParams(context, algorithm === null ? {} : { algorithm }, [algorithm]);
-    if (spec.layer === "metric") own.set("metric", spec.metric ?? pictured()[0]);
-    if (spec.layer === "hard") own.set("metric", spec.metric ?? judged()?.id ?? "");
-    if (spec.layer === "region") own.set("region", spec.metric ?? scene.regions[0]);
-    if (["error", "signed", "metric"].includes(spec.layer) && carried().region && !isStatic)
-      own.set("region", carried().region);
-    if (spec.layer === "set") own.set("region", spec.metric ?? scene.sets[0]);
-    if (["error", "signed"].includes(spec.layer) && state.get("range")) own.set("range", state.get("range"));
-    return own;
+  function params({ layer, algorithm, metric }) {
+    const errors = ["error", "signed"].includes(layer);
+    const greyed = (errors || layer === "metric") && !isStatic && carried().region;
+    return mapParams(context, {
+      algorithm: OF_ALGORITHM.includes(layer) ? (algorithm ?? scene.algorithms[0]) : null,
+      metric: { metric: metric ?? pictured()[0], hard: metric ?? judged()?.id }[layer],
+      region: { region: metric ?? scene.regions[0], set: metric ?? scene.sets[0] }[layer] ?? (greyed || null),
+      range: errors ? state.get("range") : null,
+    });
   }
 
   /** The column that calls pixels wrong: the carried one, or the first of its kind. */
@@ -118,36 +117,24 @@ export function create(root, context) {
   const pictured = () => metrics(context).filter((id) => declared(context, id)?.picture);
 
   async function refresh() {
-    const names = namesOf(context.scenes);
-    const name = state.get("scene") ?? chosen("scenes", names)[0];
-    try {
-      const answer = await about(scenePath(name, "about"), mapParams(context, {}, [...context.styles.keys()]));
-      if (answer === undefined) return;
-      if (scene?.name !== answer.name) {
-        block = null;
-        drawInspector(inspector, context.styles, null);
-      }
-      scene = answer;
-    } catch (problem) {
-      if (!(problem instanceof Problem)) throw problem;
+    const name = state.get("scene") ?? chosen("scenes", namesOf(context.scenes))[0];
+    const anybody = mapParams(context, {}, [...context.styles.keys()]);
+    const answer = await orSaid(panesBox, about(scenePath(name, "about"), anybody));
+    if (answer === undefined) return;
+    if (answer === null) {
       put(head, sceneChoice(name));
-      put(clicked);
-      put(best);
-      put(inspector);
-      put(blocks);
-      put(objects);
-      cloud.clear();
-      put(panesBox, refused(problem));
+      for (const part of [clicked, best, inspector, blocks, objects, cloud.head]) put(part);
       panes = [];
       return;
     }
-    if (!look || look.width !== scene.width || look.height !== scene.height || look.name !== scene.name) {
-      look = new Look(scene.width, scene.height);
-      look.name = scene.name;
+    if (scene?.name !== answer.name) {
+      block = null;
+      drawInspector(inspector, context.styles, null);
     }
+    scene = answer;
+    look = new Look(scene.width, scene.height);
     const at = (state.get("at") ?? "").split(",").map(Number);
     if (at.length === 3 && at.every(Number.isFinite)) [look.x, look.y, look.zoom] = at;
-    else look.fit();
     drawHead();
     await Promise.all([drawPanes(), drawCarried(clicked, context, scene.name, shownAlgorithms()[0], carried())]);
     drawBlocks();
@@ -157,8 +144,7 @@ export function create(root, context) {
   }
 
   const sceneChoice = (name) =>
-    choose(namesOf(context.scenes), name, (value) => state.update({ scene: value, at: null }), {
-      "aria-label": "Scene",
+    choose("Scene", namesOf(context.scenes), name, (value) => state.update({ scene: value, at: null }), {
       id: "scene-choice",
     });
 
@@ -169,65 +155,42 @@ export function create(root, context) {
       scene.ndisp && `ndisp ${scene.ndisp}`,
       scene.focal && `f = ${digits(scene.focal)} px`,
       scene.baseline && `B = ${digits(scene.baseline)} m`,
-    ]
-      .filter(Boolean)
-      .join(" · ");
+    ];
+    const free = !scene.hidden && !isStatic;
+    const overlay = state.get("overlay", "");
+    const known = scene.regions.includes(overlay);
+    /** A button of something that is on while the address has its name. */
+    const pressed = (name, on, more) =>
+      button(name, () => state.update({ swipe: null, blink: null, ...(state.has(name) ? {} : on) }), {
+        id: name,
+        "aria-pressed": String(state.has(name)),
+        disabled: count < 2 && !state.has(name),
+        ...more,
+      });
     put(
       head,
       h("h1.unseen", `Scene ${scene.name}`),
       sceneChoice(scene.name),
-      h("span.hint", facts),
+      h("span.hint", facts.filter(Boolean).join(" · ")),
       scene.hidden && h("strong.hint", "ground truth hidden"),
       h(
         "span.end.row",
         h(
           "label",
           "overlay ",
-          choose(
-            [["", "none"], ...scene.regions],
-            state.get("overlay", ""),
-            (value) => state.update({ overlay: value || null }),
-            { "aria-label": "Region as overlay", id: "overlay" },
-          ),
+          stated("overlay", "Region as overlay", [["", "none"], ...scene.regions], overlay, { id: "overlay" }),
         ),
-        !scene.hidden &&
-          !isStatic &&
-          h("input", {
-            id: "overlay-text",
+        free &&
+          h("input#overlay-text", {
             size: 16,
             placeholder: "or near&textureless",
-            value: scene.regions.includes(state.get("overlay", "")) ? "" : state.get("overlay", ""),
+            value: known ? "" : overlay,
             "aria-label": "Regions combined with & (and), - (without) and | (or) as overlay",
-            onchange: (event) => state.update({ overlay: event.target.value.trim() || null }),
+            onchange: (event) => state.update({ overlay: event.target.value.trim() }),
           }),
-        !scene.hidden &&
-          !isStatic &&
-          h(
-            "label",
-            "error up to ",
-            choose(
-              [["", "5"], "1", "2", "3", "10", "20"],
-              state.get("range", ""),
-              (value) => state.update({ range: value || null }),
-              { "aria-label": "Error range in px" },
-            ),
-            " px",
-          ),
-        button("swipe", () => state.update({ swipe: state.has("swipe") ? null : "0.5", blink: null }), {
-          id: "swipe",
-          "aria-pressed": String(state.has("swipe")),
-          disabled: count < 2 && !state.has("swipe"),
-        }),
-        button(
-          "blink",
-          () => state.update(state.has("blink") ? { swipe: null, blink: null } : { swipe: "0", blink: "on" }),
-          {
-            id: "blink",
-            title: "Show the first two maps in turn",
-            "aria-pressed": String(state.has("blink")),
-            disabled: count < 2 && !state.has("blink"),
-          },
-        ),
+        free && h("label", "error up to ", stated("range", "Error range in px", RANGES, state.get("range")), " px"),
+        pressed("swipe", { swipe: "0.5" }),
+        pressed("blink", { swipe: "0", blink: "on" }, { title: "Show the first two maps in turn" }),
         button("fit", () => {
           look.fit();
           moved();
@@ -251,7 +214,7 @@ export function create(root, context) {
     const wanted = specs();
     const stated = Number(state.get("swipe"));
     swipe = stated >= 0 && stated <= 1 ? stated : 0.5;
-    const visible = swiping() ? wanted.slice(0, 1) : wanted;
+    const visible = swiping() ? [wanted.slice(0, 2)] : wanted.map((one) => [one]);
     const key = JSON.stringify([visible.length, swiping(), scene.name]);
     if (panesBox.dataset.key !== key || panes.length !== visible.length) {
       panesBox.dataset.key = key;
@@ -265,12 +228,10 @@ export function create(root, context) {
     panesBox.classList.toggle("stacked", scene.width > STACKED_FROM * scene.height);
     const name = state.get("overlay");
     const known = name && !scene.hidden && (scene.regions.includes(name) || !isStatic);
-    const overlayUrl = known
-      ? url(scenePath(scene.name, "layers/region.png"), params({ layer: "region", metric: name }))
-      : null;
-    overlay = overlayUrl ? await picture(overlayUrl).catch(() => null) : null;
-    if (overlayUrl && !overlay) await explainOverlay(name);
-    await Promise.all(panes.map((pane, index) => loadPane(pane, visible[index], swiping() ? wanted[1] : null)));
+    const address = known && url(layerPath("region.png"), params({ layer: "region", metric: name }));
+    overlay = address ? await picture(address).catch(() => null) : null;
+    if (address && !overlay) await explainOverlay(name);
+    await Promise.all(panes.map((pane, index) => loadPane(pane, ...visible[index])));
     drawFeet();
   }
 
@@ -297,31 +258,19 @@ export function create(root, context) {
     const side = Math.min(Math.max(width, height), scene.width, scene.height);
     own.set("crop", [Math.min(x, scene.width - side), Math.min(y, scene.height - side), side].join());
     own.set("width", CROP_WIDTH);
-    return image(url(scenePath(scene.name, `layers/${spec.layer}.png`), own), { alt: "", loading: "lazy" });
+    return image(url(layerPath(`${spec.layer}.png`), own), { alt: "", loading: "lazy" });
   }
 
-  function showCrop({ x, y, width, height }) {
-    look.zoom = Math.max(1, Math.min(look.width / width, look.height / height));
-    look.centre(x + width / 2, y + height / 2);
+  function showCrop(crop) {
+    look.show(crop);
     moved();
   }
 
   function makePane(index) {
-    const canvas = h("canvas", {
-      tabindex: 0,
-      "aria-label": `Pane ${index + 1}: ${STEERING}`,
-    });
-    const own = {
-      index,
-      canvas,
-      head: h("div.pane-head"),
-      foot: h("div.pane-foot"),
-      spec: {},
-      infos: [],
-      image: null,
-      other: null,
-    };
-    own.box = h("div", { class: "pane", "data-pane": index }, own.head, canvas, own.foot);
+    const canvas = h("canvas", { tabindex: 0, "aria-label": `Pane ${index + 1}: ${STEERING}` });
+    const [head, foot] = [h("div.pane-head"), h("div.pane-foot")];
+    const own = { index, canvas, head, foot, spec: {}, infos: [], image: null, other: null };
+    own.box = h("div.pane", { "data-pane": index }, head, canvas, foot);
     canvas.style.aspectRatio = `${scene.width} / ${scene.height}`;
     steer(canvas, () => look, {
       changed: moved,
@@ -348,53 +297,48 @@ export function create(root, context) {
     });
     canvas.addEventListener("keydown", (event) => {
       const layer = layerChoices(scene)[Number(event.key) - 1];
-      if (layer && !event.ctrlKey && !event.metaKey) change(index, { layer });
+      if (layer && !event.ctrlKey && !event.metaKey) changePane(index, { layer });
     });
     return own;
   }
 
-  function change(index, changes) {
+  function changePane(index, changes) {
     const all = specs();
-    all[index] = { ...all[index], ...changes };
-    const one = all[index];
-    if (OF_ALGORITHM.includes(one.layer) && !one.algorithm) one.algorithm = shownAlgorithms()[0] ?? scene.algorithms[0];
-    if (!OF_ALGORITHM.includes(one.layer)) one.algorithm = ["region", "set"].includes(one.layer) ? "-" : undefined;
+    const one = { ...all[index], ...changes };
+    const kept = one.algorithm ?? shownAlgorithms()[0] ?? scene.algorithms[0];
+    const unowned = ["region", "set"].includes(one.layer) ? "-" : undefined;
+    one.algorithm = OF_ALGORITHM.includes(one.layer) ? kept : unowned;
     if (changes.layer) one.metric = undefined;
-    state.update({ pane: all.map(write) });
+    state.update({ pane: all.with(index, one).map(write) });
   }
 
-  async function loadPane(pane, spec, second) {
-    pane.spec = spec;
-    const path = (layer) => scenePath(scene.name, `layers/${layer}`);
-    const controls = (one, index) =>
-      paneHead(scene, one, pictured(), {
-        change: (changes) => change(index, changes),
-        close:
-          specs().length > 1 &&
-          (() =>
-            state.update({
-              pane: specs()
-                .filter((_, other) => other !== index)
-                .map(write),
-            })),
-      });
-    put(pane.head, controls(spec, pane.index), second && [h("span", "│"), controls(second, pane.index + 1)]);
+  const layerPath = (file) => scenePath(scene.name, `layers/${file}`);
+
+  /** The picture of a layer with its legend. */
+  async function loadLayer(spec) {
+    const address = url(layerPath(`${spec.layer}.png`), params(spec));
+    if (!address) throw new Problem("This picture was not exported.", 404);
+    const [info, image] = await Promise.all([ask(layerPath(spec.layer), params(spec)), picture(address)]);
+    const metric = spec.layer === "metric" ? (spec.metric ?? pictured()[0]) : null;
+    return { address, image, info: { ...info, spec, metric } };
+  }
+
+  async function loadPane(pane, ...shown) {
+    pane.spec = shown[0];
+    const all = specs();
+    const controls = (one, place) => {
+      const index = pane.index + place;
+      const close = all.length > 1 && (() => state.update({ pane: all.toSpliced(index, 1).map(write) }));
+      const change = (changes) => changePane(index, changes);
+      return [place > 0 && h("span", "│"), paneHead(scene, one, pictured(), { change, close })];
+    };
+    put(pane.head, shown.map(controls));
     // The old picture stays, dimmed, until the new one can replace it together with its legend.
     pane.box.classList.add("loading");
     try {
-      const address = url(`${path(spec.layer)}.png`, params(spec));
-      if (!address) throw new Problem("This picture was not exported.", 404);
-      const [info, image, other, otherInfo] = await Promise.all([
-        ask(path(spec.layer), params(spec)),
-        picture(address),
-        second ? picture(url(`${path(second.layer)}.png`, params(second))) : null,
-        second ? ask(path(second.layer), params(second)) : null,
-      ]);
-      const metricOf = (one) => (one.layer === "metric" ? (one.metric ?? pictured()[0]) : null);
-      const infos = [{ ...info, spec, metric: metricOf(spec) }];
-      if (otherInfo) infos.push({ ...otherInfo, spec: second, metric: metricOf(second) });
-      Object.assign(pane, { image, other, infos });
-      pane.box.dataset.loaded = address;
+      const layers = await Promise.all(shown.map(loadLayer));
+      Object.assign(pane, { image: layers[0].image, other: layers[1]?.image, infos: layers.map((one) => one.info) });
+      pane.box.dataset.loaded = layers[0].address;
     } catch (problem) {
       Object.assign(pane, { image: null, other: null, infos: [] });
       put(pane.foot, problem.message);
@@ -417,33 +361,24 @@ export function create(root, context) {
 
   function moved() {
     redraw();
-    root.dataset.look = [look.x, look.y, look.zoom].map((one) => one.toFixed(3)).join();
+    root.dataset.look = look.text(3);
     remember();
   }
 
   const readPixel = calm(async () => {
     if (!pointer) return;
     if (isStatic) return drawInspector(inspector, context.styles, null, "Values under the pointer need the server.");
-    const own = mapParams(context, { x: pointer[0], y: pointer[1] }, shownAlgorithms());
-    for (const name of shownAlgorithms()) own.append("algorithms", name);
-    try {
-      const answer = await pixel(scenePath(scene.name, "pixel"), own);
-      if (answer) drawInspector(inspector, context.styles, answer);
-    } catch (problem) {
-      if (!(problem instanceof Problem)) throw problem;
-    }
+    const algorithms = shownAlgorithms();
+    const own = mapParams(context, { x: pointer[0], y: pointer[1], algorithms }, algorithms);
+    const answer = await attempt(pixel(scenePath(scene.name, "pixel"), own), () => null);
+    if (answer) drawInspector(inspector, context.styles, answer);
   }, 30);
 
   /** Say why a region that was typed cannot be shown. */
-  async function explainOverlay(name) {
-    const input = head.querySelector("#overlay-text");
-    try {
-      await ask(scenePath(scene.name, "layers/region"), params({ layer: "region", metric: name }));
-    } catch (problem) {
-      if (!(problem instanceof Problem)) throw problem;
-      input?.after(h("span", { class: "hint", role: "alert" }, problem.message));
-    }
-  }
+  const explainOverlay = (name) =>
+    attempt(ask(layerPath("region"), params({ layer: "region", metric: name })), ({ message }) =>
+      head.querySelector("#overlay-text")?.after(h("span.hint", { role: "alert" }, message)),
+    );
 
   const focusedSpec = () =>
     [panes[focused]?.spec, ...specs()].find((one) => one?.algorithm && OF_ALGORITHM.includes(one.layer)) ??
@@ -459,19 +394,12 @@ export function create(root, context) {
         button("scores by object", () => state.update({ objects: "on" }), { id: "by-object" }),
       );
     const own = mapParams(context, { algorithms: algorithm }, [algorithm]);
-    try {
-      const answer = await parts(scenePath(scene.name, "objects"), own);
-      if (!answer) return undefined;
-      return drawObjects(objects, answer, algorithm, (one) => {
-        look.zoom = Math.max(1, Math.min(8, scene.width / (2 * one.width), scene.height / (2 * one.height)));
-        look.centre(one.x + one.width / 2, one.y + one.height / 2);
-        const at = [look.x.toFixed(1), look.y.toFixed(1), look.zoom.toFixed(3)].join();
-        state.update({ overlay: one.region, at });
-      });
-    } catch (problem) {
-      if (!(problem instanceof Problem)) throw problem;
-      return put(objects, h("p.hint", problem.message));
-    }
+    const answer = await orSaid(objects, parts(scenePath(scene.name, "objects"), own));
+    if (!answer) return undefined;
+    return drawObjects(objects, answer, algorithm, (one) => {
+      look.show(one, 2, 8);
+      state.update({ overlay: one.region, at: look.text() });
+    });
   }
 
   async function drawBlocks() {
@@ -480,49 +408,34 @@ export function create(root, context) {
     const shownMetric = specs().find((one) => one.layer === "metric");
     const metric = shownMetric && !isStatic ? (shownMetric.metric ?? pictured()[0]) : null;
     const algorithm = spec.algorithm ?? scene.algorithms[0];
-    const own = mapParams(context, { algorithm }, [algorithm]);
     // A metric with pixels of its own needs no region; else the one that the page judges by.
     const free = !metric || !declared(context, metric)?.region;
     const usual = free && scene.regions.includes(judged()?.region) ? judged().region : null;
     const region = isStatic ? null : state.get("overlay") || carried().region || usual;
-    if (metric) own.set("metric", metric);
-    if (region) own.set("region", region);
-    try {
-      const answer = await worst(scenePath(scene.name, "blocks"), own);
-      if (!answer) return undefined;
-      return put(
-        blocks,
-        h("h2.section", "Where it goes wrong"),
-        h(
-          "p.caption",
-          `The parts with the largest share of ${metric ?? "the absolute error"} of `,
-          named(context, algorithm),
-          region && ` on pixels ${regionWords(context, region)}`,
-          ". Click to go there.",
-        ),
-        answer.length
-          ? h(
-              "ol.blocks",
-              answer
-                .slice(0, MOST_BLOCKS)
-                .map((one) =>
-                  h(
-                    "li",
-                    h(
-                      "button",
-                      { type: "button", title: `at ${one.x}, ${one.y}`, onclick: () => jump(one) },
-                      blockPictures(algorithm, metric, region, one),
-                      percent(one.share),
-                    ),
-                  ),
-                ),
-            )
-          : h("p.hint", "Every pixel that counts is right."),
-      );
-    } catch (problem) {
-      if (!(problem instanceof Problem)) throw problem;
-      return put(blocks, h("p.hint", problem.message));
-    }
+    const own = mapParams(context, { algorithm, metric, region });
+    const answer = await orSaid(blocks, worst(scenePath(scene.name, "blocks"), own));
+    if (!answer) return undefined;
+    const entry = (one) =>
+      button([blockPictures(algorithm, metric, region, one), percent(one.share)], () => jump(one), {
+        title: `at ${one.x}, ${one.y}`,
+      });
+    return put(
+      blocks,
+      h("h2.section", "Where it goes wrong"),
+      h(
+        "p.caption",
+        `The parts with the largest share of ${metric ?? "the absolute error"} of `,
+        named(context, algorithm),
+        region && ` on pixels ${regionWords(context, region)}`,
+        ". Click to go there.",
+      ),
+      answer.length
+        ? h(
+            "ol.blocks",
+            answer.slice(0, MOST_BLOCKS).map((one) => h("li", entry(one))),
+          )
+        : h("p.hint", "Every pixel that counts is right."),
+    );
   }
 
   /** A block and what is around it: the left image, and the errors. */
@@ -531,12 +444,10 @@ export function create(root, context) {
     const side = Math.min(3 * size, scene.width, scene.height);
     const from = (at, whole) => Math.max(0, Math.min(whole - side, Math.round(at + size / 2 - side / 2)));
     const crop = [from(x, scene.width), from(y, scene.height), side].join();
-    const own = mapParams(context, { algorithm, crop, width: BLOCK_WIDTH }, [algorithm]);
-    if (metric) own.set("metric", metric);
-    if (region) own.set("region", region);
+    const own = mapParams(context, { algorithm, crop, width: BLOCK_WIDTH, metric, region });
     const shown = [scene.layers.includes("left") && "left", metric ? "metric" : "error"].filter(Boolean);
     return shown.map((layer) =>
-      image(url(scenePath(scene.name, `layers/${layer}.png`), own), {
+      image(url(layerPath(`${layer}.png`), own), {
         alt: `${layer === "left" ? "left image" : "errors"} at ${x}, ${y}`,
         loading: "lazy",
       }),

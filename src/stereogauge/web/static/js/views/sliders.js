@@ -22,28 +22,21 @@ export function weightSliders(context, rank) {
       control.slider(names, key, words),
       kind === "weight-group" && groups.length > 1 && control.only(names, key),
     );
+  const part = ([property, members]) => {
+    const names = members.map((one) => one.term);
+    return h(
+      "div.weight-part",
+      row(names, property, property, "weight-group"),
+      names.map((term) => row([term], term, termWords(context, term), "weight-term")),
+    );
+  };
+  const ontoggle = (event) => {
+    unfolded = event.target.open;
+  };
   return h(
-    "details",
-    {
-      class: "weights",
-      "data-part": "weights",
-      open: unfolded,
-      ontoggle: (event) => {
-        unfolded = event.target.open;
-      },
-    },
+    "details.weights",
+    { "data-part": "weights", open: unfolded, ontoggle },
     h("summary", `Weights of ${plural(rank.terms.length, "term")}: drag them, the order follows`),
-    groups.map(([property, members]) =>
-      h(
-        "div.weight-part",
-        row(
-          members.map((one) => one.term),
-          property,
-          property,
-          "weight-group",
-        ),
-        members.map((one) => row([one.term], one.term, termWords(context, one.term), "weight-term")),
-      ),
-    ),
+    groups.map(part),
   );
 }

@@ -38,9 +38,9 @@ function declaration(context, rows, axis) {
 
 /**
  * Rows are { name, value, low, high, note }; `low` and `high` are null where no interval is known. `name` is that of
- * the files that it is saved as.
+ * the files that it is saved as, `over` says how scenes become one number.
  */
-export function strip(context, rows, { axis, note = "", caption = "", name }) {
+export function strip(context, rows, { axis, note = "", caption = "", name, over }) {
   const values = rows
     .flatMap((one) => [one.value, one.low, one.high])
     .map(drawable)
@@ -50,63 +50,37 @@ export function strip(context, rows, { axis, note = "", caption = "", name }) {
   const [low, high] = [least - SPACE * width, most + SPACE * width];
   const place = (value) => `${(100 * (value - low)) / (high - low)}%`;
   const marks = ticks(low, high);
-  const grid = () => marks.map((one) => h("i", { class: "tick", style: { left: place(one) } }));
+  const grid = () => marks.map((one) => h("i.tick", { style: { left: place(one) } }));
   const dot = ({ name, value, low: from, high: to }) => {
     if (drawable(value) === null) return null;
-    const colour = colourOf(context, name);
+    const background = colourOf(context, name);
     const known = drawable(from) !== null && drawable(to) !== null;
-    return [
-      known &&
-        h("i", {
-          class: "whisker",
-          style: { left: place(from), right: `calc(100% - ${place(to)})`, background: colour },
-        }),
-      h("i", { class: "dot", style: { left: place(value), background: colour } }),
-    ];
+    const span = () => ({ left: place(from), right: `calc(100% - ${place(to)})`, background });
+    return [known && h("i.whisker", { style: span() }), h("i.dot", { style: { left: place(value), background } })];
   };
   const text = (one) =>
     `${digits(one.value)}${drawable(one.low) === null ? "" : `, ${digits(one.low)} to ${digits(one.high)}`}`;
-  const list = h(
-    "div",
-    { role: "table", "aria-label": axis },
-    note &&
-      h(
-        "div",
-        { class: "strip-row strip-head", role: "row" },
-        h("span", { role: "columnheader" }, h("span.unseen", "algorithm")),
-        h("span", { role: "columnheader" }, h("span.unseen", "value")),
-        h("span", { role: "columnheader" }, note),
-      ),
-    rows.map((one) =>
-      h(
-        "div",
-        { class: "strip-row", role: "row", "data-strip": one.name },
-        h("span", { role: "rowheader", class: "strip-name" }, named(context, one.name)),
-        h(
-          "span",
-          { role: "cell", class: "strip-track", title: text(one) },
-          grid(),
-          dot(one),
-          h("span.unseen", text(one)),
-        ),
-        h("span", { role: "cell", class: "strip-note" }, one.note || ""),
-      ),
-    ),
-  );
+  const row = (one) =>
+    h(
+      "div.strip-row",
+      { role: "row", "data-strip": one.name },
+      h("span.strip-name", { role: "rowheader" }, named(context, one.name)),
+      h("span.strip-track", { role: "cell", title: text(one) }, grid(), dot(one), h("span.unseen", text(one))),
+      h("span.strip-note", { role: "cell" }, one.note || ""),
+    );
+  const unseen = (words) => h("span.unseen", words);
+  const heads = [unseen("algorithm"), unseen("value"), note].map((one) => h("span", { role: "columnheader" }, one));
+  const numbers = marks.map((one) => h("span", { style: { left: place(one) } }, String(one)));
   return h(
     "div.strip",
-    list,
     h(
       "div",
-      { class: "strip-row", "aria-hidden": "true" },
-      h("span"),
-      h(
-        "span.strip-axis",
-        marks.map((one) => h("span", { style: { left: place(one) } }, String(one))),
-      ),
-      h("span"),
+      { role: "table", "aria-label": axis },
+      note && h("div.strip-row.strip-head", { role: "row" }, heads),
+      rows.map(row),
     ),
+    h("div.strip-row", { "aria-hidden": "true" }, h("span"), h("span.strip-axis", numbers), h("span")),
     h("p.caption", axis, ". ", caption),
-    takeAway(declaration(context, rows, axis), context, { name, label: axis }),
+    takeAway(declaration(context, rows, axis), context, { name, label: axis, over }),
   );
 }

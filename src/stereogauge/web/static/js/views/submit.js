@@ -1,18 +1,26 @@
 // Submissions: upload a zip, see every problem before anything is computed, follow the evaluation, publish or withdraw.
 
-import { ask, events, isStatic, Problem, send, token } from "../api.js";
-import { button, cell, h, put, say, scroll, table } from "../dom.js";
+import { ask, attempt, events, isStatic, send, token } from "../api.js";
+import { button, cell, h, link, put, say, table, textCell } from "../dom.js";
 import { digits, full, plural } from "../format.js";
 import * as state from "../state.js";
-import { lacking } from "../states.js";
+import { lacking, refused } from "../states.js";
 import { named } from "../words.js";
 
 const OPEN = ["queued", "validating", "evaluating"];
+/** What is said of an algorithm: its name in a request and in ids, its label, its most letters, and a hint. */
+const FIELDS = [
+  ["name", "name", "Name of the algorithm", 80, "as it should appear in the table"],
+  ["description", "about", "Description", 500, "optional"],
+  ["link", "link", "Link", 300, "https://… (optional)"],
+];
+const BROKEN =
+  "The connection broke during the upload; nothing was kept. A file over the limit is cut off: see the limits above.";
 
 export function create(root, context) {
   const own = h("div");
   const form = h("div");
-  const current = h("div", { id: "submission", "aria-live": "polite" });
+  const current = h("div#submission", { "aria-live": "polite" });
   const listing = h("div.section");
   let watching = null;
   let rules = null;
@@ -33,24 +41,23 @@ export function create(root, context) {
     if (!own.isConnected) put(root, own, form, current, listing);
     rules ??= await ask("submissions/rules");
     drawToken();
-    if (!token.get()) {
-      put(form);
-      put(current);
-      put(listing);
-      return;
-    }
-    await drawList();
+    if (token.get()) await drawList();
+    else for (const part of [form, current, listing]) put(part);
   }
 
   function drawToken(problem = "") {
-    const input = h("input", {
+    const input = h("input#token", {
       type: "password",
-      id: "token",
       value: token.get(),
       autocomplete: "off",
       placeholder: "token",
       "aria-label": "Token",
     });
+    const use = (event) => {
+      event.preventDefault();
+      token.set(input.value.trim());
+      refresh();
+    };
     put(
       own,
       h(
@@ -73,130 +80,87 @@ export function create(root, context) {
             `a submission tells at most ${rules.most_kilobytes} kB about their ground truth.`,
       ),
       h(
-        "form",
-        {
-          class: "row",
-          onsubmit: (event) => {
-            event.preventDefault();
-            token.set(input.value.trim());
-            refresh();
-          },
-        },
+        "form.row",
+        { onsubmit: use },
         h("label", { for: "token" }, "Your token"),
         h("span", input),
-        h("button", { type: "submit", id: "use-token" }, token.get() ? "change" : "use"),
+        h("button#use-token", { type: "submit" }, token.get() ? "change" : "use"),
       ),
-      problem && h("div", { class: "problem", role: "alert" }, problem),
+      problem && refused(problem),
     );
   }
 
   function drawForm() {
-    const text = (id, label, maxlength, placeholder) =>
-      h("input", { type: "text", id: `submission-${id}`, maxlength, placeholder, "aria-label": label });
-    const name = text("name", "Name of the algorithm", 80, "as it should appear in the table");
-    const about = text("about", "Description", 500, "optional");
-    const link = text("link", "Link", 300, "https://… (optional)");
-    const file = h("input", { type: "file", id: "submission-file", accept: ".zip", "aria-label": "Zip file" });
-    const state_ = h("div");
+    const file = h("input#submission-file", { type: "file", accept: ".zip", "aria-label": "Zip file" });
+    const status = h("div");
+    const fields = h(
+      "form.form",
+      { onsubmit: (event) => event.preventDefault() },
+      FIELDS.map(([name, words, label, maxlength, placeholder]) => {
+        const id = `submission-${words}`;
+        const input = h("input", { type: "text", id, name, maxlength, placeholder, "aria-label": label });
+        return [h("label", { for: id }, name === "name" ? "algorithm" : name), input];
+      }),
+    );
     const go = (chosen) => {
-      const lacks = !name.value.trim() ? "Give the algorithm a name first." : !chosen ? "Choose a zip file first." : "";
-      if (lacks) return put(state_, problems(lacks));
-      return upload(
-        chosen,
-        { name: name.value.trim(), description: about.value.trim(), link: link.value.trim() },
-        state_,
-      );
+      const entries = [...new FormData(fields)].map(([name, value]) => [name, value.trim()]);
+      const facts = Object.fromEntries(entries.filter(([, value]) => value));
+      if (!facts.name) return put(status, problems("Give the algorithm a name first."));
+      if (!chosen) return put(status, problems("Choose a zip file first."));
+      return upload(chosen, facts, status);
+    };
+    const dragged = (over, take) => (event) => {
+      event.preventDefault();
+      drop.classList.toggle("over", over);
+      take?.(event.dataTransfer.files[0]);
     };
     const drop = h(
-      "div",
-      {
-        class: "drop",
-        id: "drop",
-        ondragover: (event) => {
-          event.preventDefault();
-          drop.classList.add("over");
-        },
-        ondragleave: () => drop.classList.remove("over"),
-        ondrop: (event) => {
-          event.preventDefault();
-          drop.classList.remove("over");
-          go(event.dataTransfer.files[0]);
-        },
-      },
+      "div.drop#drop",
+      { ondragover: dragged(true), ondragleave: dragged(false), ondrop: dragged(false, go) },
       h("p", "Drop a zip with your maps here, or choose it:"),
       file,
       " ",
       button("upload", () => go(file.files[0]), { class: "primary", id: "upload" }),
     );
-    put(
-      form,
-      h(
-        "div.form",
-        h("label", { for: "submission-name" }, "algorithm"),
-        name,
-        h("label", { for: "submission-about" }, "description"),
-        about,
-        h("label", { for: "submission-link" }, "link"),
-        link,
-      ),
-      drop,
-      state_,
-    );
+    put(form, fields, drop, status);
   }
 
   function upload(file, facts, status) {
     const bar = h("progress", { max: 1, value: 0 });
     put(status, h("p", `Uploading ${file.name} … `, bar));
-    const params = new URLSearchParams(Object.entries(facts).filter(([, value]) => value));
     const request = new XMLHttpRequest();
-    request.open("POST", `api/v1/submissions?${params}`);
+    request.open("POST", `api/v1/submissions?${new URLSearchParams(facts)}`);
     request.setRequestHeader("Authorization", `Bearer ${token.get()}`);
     request.setRequestHeader("Content-Type", "application/zip");
+    request.responseType = "json";
     request.upload.onprogress = (event) => {
       if (event.lengthComputable) bar.value = event.loaded / event.total;
     };
     request.onload = () => {
-      let body = {};
-      try {
-        body = JSON.parse(request.responseText);
-      } catch {
-        body = {};
-      }
-      if (request.status === 202) {
-        put(status);
-        watch(body.id);
-        drawList();
-      } else put(status, problems(body.detail ?? `The server answered ${request.status}.`, body.findings));
+      const { status: code, response } = request;
+      put(status, code !== 202 && problems(response?.detail ?? `The server answered ${code}.`, response?.findings));
+      if (code !== 202) return;
+      watch(response.id);
+      drawList();
     };
-    request.onerror = () =>
-      put(
-        status,
-        h(
-          "div",
-          { class: "problem", role: "alert" },
-          "The connection broke during the upload; nothing was kept. " +
-            "A file over the limit is cut off: see the limits above.",
-        ),
-      );
+    request.onerror = () => put(status, refused(BROKEN));
     request.send(file);
   }
 
-  const problems = (detail, findings = []) =>
-    h("div", h("div", { class: "problem", role: "alert", "data-refused": "yes" }, detail), listFindings(findings));
+  function problems(detail, findings) {
+    const box = refused(detail);
+    box.dataset.refused = "yes";
+    return h("div", box, listFindings(findings));
+  }
+
   const listFindings = (findings = []) =>
-    findings.length
-      ? h(
-          "ul.findings",
-          findings.map((one) =>
-            h(
-              "li",
-              { class: one.severity },
-              one.scenes?.length > 0 && h("strong", `${one.scenes.join(", ")}: `),
-              one.sentence,
-            ),
-          ),
-        )
-      : null;
+    findings.length > 0 &&
+    h(
+      "ul.findings",
+      findings.map(({ severity, scenes = [], sentence }) =>
+        h("li", { class: severity }, scenes.length > 0 && h("strong", `${scenes.join(", ")}: `), sentence),
+      ),
+    );
 
   async function watch(id) {
     watching?.abort();
@@ -211,85 +175,67 @@ export function create(root, context) {
   }
 
   function drawOne(one) {
-    const act = (method, path, done) => async () => {
-      try {
-        await send(method, path);
-        say(done);
-        await drawList();
-        if (method === "DELETE") put(current);
-        else drawOne(await ask(`submissions/${one.id}`, "", { fresh: true }));
-      } catch (problem) {
-        if (!(problem instanceof Problem)) throw problem;
-        put(current, problems(problem.message));
-      }
+    const path = `submissions/${one.id}`;
+    const failed = ({ message }) => put(current, problems(message));
+    const publish = async () => {
+      await send("POST", `${path}/publish`);
+      say("published");
+      await drawList();
+      drawOne(await ask(path, "", { fresh: true }));
+    };
+    const withdraw = async () => {
+      await send("DELETE", path);
+      say("withdrawn");
+      await drawList();
+      put(current);
+    };
+    const confirmed = ({ currentTarget: own }) => {
+      if (own.dataset.asked) return attempt(withdraw(), failed);
+      own.dataset.asked = "yes";
+      own.textContent = "withdraw for good? Click again";
+      return undefined;
     };
     const scores = one.scores ?? [];
     // The board of the data set that takes submissions, with nothing left out.
-    const none = Object.fromEntries(state.SCOPE.map((name) => [name, null]));
-    const whole = { ...none, dataset: rules?.dataset ?? null };
+    const submission = one.state === "done" ? one.id : null;
+    const whole = { ...state.without(...state.SCOPE), dataset: rules?.dataset, submission };
     put(
       current,
       h(
-        "div",
-        { class: "section", "data-state": one.state },
+        "div.section",
+        { "data-state": one.state },
         h("div.row", h("h2", one.name), h("span.state", one.state), h("span.hint", one.message)),
         OPEN.includes(one.state) && h("progress", { max: 1, value: one.progress }),
         listFindings(one.findings),
         scores.length > 0 &&
-          scroll(
-            "Scores",
-            table(
-              ["column", "your score", "best on this site", "rank"],
-              scores.map((row) => [
-                [row.column, " ", h("span.hint", row.unit)],
-                cell({ "data-full": full(row.value) }, digits(row.value)),
-                digits(row.best),
-                row.rank === null ? "–" : `${row.rank} of ${row.of}`,
-              ]),
-              { id: "submission-scores" },
-            ),
+          table(
+            ["column", "your score", "best on this site", "rank"],
+            scores.map((row) => [
+              [row.column, " ", h("span.hint", row.unit)],
+              cell({ "data-full": full(row.value) }, digits(row.value)),
+              digits(row.best),
+              row.rank === null ? "–" : `${row.rank} of ${row.of}`,
+            ]),
+            { id: "submission-scores", label: "Scores" },
           ),
         h(
           "div.row",
           ["done", "published"].includes(one.state) &&
-            h(
-              "a",
-              { href: state.address({ ...whole, submission: one.state === "done" ? one.id : null }, "leaderboard") },
-              "see it in the leaderboard",
-            ),
+            link(state.address(whole, "leaderboard"), "see it in the leaderboard"),
           one.state === "done" &&
-            button("publish", act("POST", `submissions/${one.id}/publish`, "published"), {
-              class: "primary",
-              id: "publish",
-            }),
-          button(
-            one.state === "published" ? "withdraw from the site" : "withdraw",
-            (event) => {
-              const asked = event.currentTarget.dataset.asked;
-              if (asked) return act("DELETE", `submissions/${one.id}`, "withdrawn")();
-              event.currentTarget.dataset.asked = "yes";
-              event.currentTarget.textContent = "withdraw for good? Click again";
-              return undefined;
-            },
-            { id: "withdraw" },
-          ),
+            button("publish", () => attempt(publish(), failed), { class: "primary", id: "publish" }),
+          button(one.state === "published" ? "withdraw from the site" : "withdraw", confirmed, { id: "withdraw" }),
         ),
       ),
     );
   }
 
   async function drawList() {
-    let answer;
-    try {
-      answer = await ask("submissions", "", { fresh: true });
-    } catch (problem) {
-      if (!(problem instanceof Problem)) throw problem;
-      put(form);
-      put(listing);
-      put(current);
+    const answer = await attempt(ask("submissions", "", { fresh: true }), (problem) => {
+      for (const part of [form, listing, current]) put(part);
       drawToken(problem.message);
-      return;
-    }
+    });
+    if (!answer) return;
     if (!form.hasChildNodes()) drawForm();
     put(
       listing,
@@ -300,15 +246,12 @@ export function create(root, context) {
       ),
       answer.submissions.length
         ? table(
-            ["algorithm", "state", "uploaded", ""].map((title) => cell({ class: "text" }, title)),
+            ["algorithm", "state", "uploaded", ""].map((title) => textCell(title)),
             answer.submissions.map((one) => [
               named(context, one.name),
               cell({ class: "text state" }, one.state),
-              cell({ class: "text" }, new Date(one.created * 1000).toISOString().slice(0, 16).replace("T", " ")),
-              cell(
-                { class: "text" },
-                button("open", () => watch(one.id)),
-              ),
+              textCell(new Date(one.created * 1000).toISOString().slice(0, 16).replace("T", " ")),
+              textCell(button("open", () => watch(one.id))),
             ]),
           )
         : h("p.hint", "None yet."),

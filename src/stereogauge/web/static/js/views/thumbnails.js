@@ -2,10 +2,11 @@
 
 import { ask, attempt, isStatic, url } from "../api.js";
 import { shortened, stated } from "../choices.js";
-import { cell, h, hintOfMore, link, put, table } from "../dom.js";
+import { cell, h, headed, hintOfMore, link, put, table } from "../dom.js";
 import { digits, percent } from "../format.js";
-import { image } from "../pictures.js";
+import { image, noPicture } from "../pictures.js";
 import { classifies, mapParams, panesOf, scenePath } from "../scope.js";
+import { scoreIn } from "../scores.js";
 import * as state from "../state.js";
 import { columnOption, columnWords, idMark, linked } from "../words.js";
 import { legend } from "./panes.js";
@@ -14,8 +15,6 @@ const WIDTH = 176; // px of a preview; shown at half of it on dense screens
 const FEW = 8;
 const ROOMY = 5; // scenes, of which larger pictures fit a window
 
-const hide = (event) => event.target.replaceWith(h("span.no-picture", "no picture"));
-
 /** Show the grid of a column in an element; the address says which column and whether all rows are shown. */
 export async function drawThumbnails(element, context, columns, only = null) {
   const pictured = columns.find((one) => classifies(context, one));
@@ -23,70 +22,64 @@ export async function drawThumbnails(element, context, columns, only = null) {
   if (!column) return put(element);
   const scores = await attempt(ask("table", state.scope({ column: column.id })), () => null);
   if (!scores) return put(element);
-  const place = scores.columns.findIndex((one) => one.id === column.id);
   const order = scores.algorithms
-    .map((name, row) => ({ name, row, rank: scores.ranks[row][place] ?? Number.POSITIVE_INFINITY }))
+    .map((name, row) => ({ name, ...scoreIn(scores, name, column.id), own: scores.scene_column.values[row] }))
     .filter((one) => !only || only.includes(one.name))
-    .sort((a, b) => a.rank - b.rank || a.row - b.row);
+    .sort((a, b) => (a.rank ?? Number.POSITIVE_INFINITY) - (b.rank ?? Number.POSITIVE_INFINITY));
   const [rows, rest] = shortened(order, FEW);
   const params = (algorithm) => {
-    const own = mapParams(context, { algorithm }, [algorithm]);
-    if (column.label !== column.metric && !isStatic) own.set("region", column.region);
-    if (!isStatic) own.set("width", WIDTH);
-    return own;
+    const region = column.label === column.metric || isStatic ? null : column.region;
+    return mapParams(context, { algorithm, region, width: isStatic ? null : WIDTH });
   };
   const open = (scene, algorithm) =>
     state.address({ scene, column: column.id, pane: panesOf(context, algorithm) }, "scene");
-  const picture = ({ name, row }, scene, at) => {
-    const value = scores.scene_column.values[row][at];
-    const source = value === null ? null : url(scenePath(scene, "layers/error.png"), params(name));
+  const picture = ({ name, own }, scene, at) => {
+    const source = own[at] === null ? null : url(scenePath(scene, "layers/error.png"), params(name));
     return h(
-      "a",
-      { class: "thumb", href: open(scene, name) },
+      "a.thumb",
+      { href: open(scene, name) },
       source
-        ? image(source, { alt: `errors of ${name} on ${scene}`, loading: "lazy", onerror: hide })
+        ? image(source, { alt: `errors of ${name} on ${scene}`, loading: "lazy", onerror: noPicture })
         : h("span.no-picture", "no map"),
       h("span.where", scene),
-      h("span", digits(value)),
+      h("span", digits(own[at])),
     );
   };
   const options = columns.map((one) => columnOption(context, one));
-  const more = h("p", { class: "hint more-columns", hidden: true });
+  const more = h("p.hint.more-columns", { hidden: true });
   const key = h("span.hint.row#glance-key", "absolute error · click to open");
+  const made = table(
+    [
+      "algorithm",
+      headed(columnWords(context, column), [idMark(column.label), ` ${column.unit}`], { class: "words" }),
+      headed("complete", "of the pixels"),
+      ...scores.scenes.map((scene) => link(state.address({ scene, pane: null }, "scene"), scene)),
+    ],
+    rows.map((one) => [
+      cell({ class: "text pinned" }, linked(context, one.name)),
+      cell({ class: one.faint ? "faint" : null, "data-label": column.label }, digits(one.value)),
+      cell({ "data-label": "complete" }, percent(one.coverage)),
+      ...scores.scenes.map((scene, at) => picture(one, scene, at)),
+    ]),
+    { class: `glance${scores.scenes.length <= ROOMY ? " roomy" : ""}`, label: "Scenes at a glance" },
+  );
   put(
     element,
     h(
       "div.row",
       h("h2", "Every scene at a glance"),
-      stated("glance", options, column.id, "Column of the grid", { id: "glance-column" }),
+      stated("glance", "Column of the grid", options, column.id, { id: "glance-column" }),
       key,
     ),
     more,
-    table(
-      [
-        "algorithm",
-        cell({ class: "words" }, columnWords(context, column), h("span.unit", idMark(column.label), ` ${column.unit}`)),
-        cell({}, "complete", h("span.unit", "of the pixels")),
-        ...scores.scenes.map((scene) => link(state.address({ scene, pane: null }, "scene"), scene)),
-      ],
-      rows.map((one) => [
-        cell({ class: "text pinned" }, linked(context, one.name)),
-        cell(
-          { class: scores.faint[one.row][place] ? "faint" : null, "data-label": column.label },
-          digits(scores.values[one.row][place]),
-        ),
-        cell({ "data-label": "complete" }, percent(scores.coverage[one.row][place])),
-        ...scores.scenes.map((scene, at) => picture(one, scene, at)),
-      ]),
-      { class: `glance${scores.scenes.length <= ROOMY ? " roomy" : ""}`, label: "Scenes at a glance" },
-    ),
+    made,
     rest,
   );
-  hintOfMore(element.querySelector(".scroll"), more, "scene");
+  hintOfMore(made, more, "scene");
   // One colour bar for all pictures; what is not counted, not known or not estimated is named once.
-  const some = order.find((one) => scores.scene_column.values[one.row].some((value) => value !== null));
+  const some = order.find((one) => one.own.some((value) => value !== null));
   if (!some) return element;
-  const scene = scores.scenes[scores.scene_column.values[some.row].findIndex((value) => value !== null)];
+  const scene = scores.scenes[some.own.findIndex((value) => value !== null)];
   const info = await ask(scenePath(scene, "layers/error"), params(some.name)).catch(() => null);
   if (info) put(key, legend({ ...info, title: "absolute error" }), h("span", "click to open"));
   return element;

@@ -33,16 +33,16 @@ export function create(root) {
   function show(studies, study, figures) {
     const trials = h("div.plot#trials");
     const weights = h("div.plot#importance");
-    const counts = Object.entries(study.states)
-      .filter(([, count]) => count)
-      .map(([name, count]) => `${count} ${name}`)
-      .join(", ");
+    const states = Object.entries(study.states).filter(([, count]) => count);
+    const counts = states.map(([name, count]) => `${count} ${name}`).join(", ");
+    const title = study.objectives.length > 1 ? "Trade-off" : "Trials";
+    const goals = Object.keys(study.importance);
     put(
       root,
       h(
         "div.row",
         h("h1", "Tuning study"),
-        stated("study", namesOf(studies), study.name, "Study", { id: "study" }),
+        stated("study", "Study", namesOf(studies), study.name, { id: "study" }),
         h(
           "span.hint",
           `${study.matcher} on ${study.dataset || "scenes of its own"}, ${study.scenes.length} scenes · `,
@@ -67,23 +67,16 @@ export function create(root) {
         ),
       h(
         "div.split.section",
-        h("div", h("h2", study.objectives.length > 1 ? "Trade-off" : "Trials"), trials),
+        h("div", h("h2", title), trials),
         h(
           "div",
           h("h2", "Which parameters matter"),
           weights,
-          behind(["parameter", ...Object.keys(study.importance).map((name) => `share for ${name}`)], () =>
-            shares(study),
-          ),
+          behind(["parameter", ...goals.map((name) => `share for ${name}`)], () => shares(study)),
         ),
       ),
       behind(
-        [
-          "trial",
-          "state",
-          ...study.objectives.map((one) => one.name),
-          ...Object.keys(study.trials[0]?.parameters ?? {}),
-        ],
+        ["trial", "state", ...namesOf(study.objectives), ...Object.keys(study.trials[0]?.parameters ?? {})],
         study.trials.map((one) => [
           String(one.number),
           one.state,
@@ -92,9 +85,8 @@ export function create(root) {
         ]),
       ),
     );
-    drawn(trials, figures.trials, { height: 340, named: true }, study.objectives.length > 1 ? "Trade-off" : "Trials");
-    const several = Object.keys(study.importance).length > 1;
-    drawn(weights, figures.importance, { named: several }, "Importance of the parameters");
+    drawn(trials, figures.trials, { height: 340, named: true, label: title });
+    drawn(weights, figures.importance, { named: goals.length > 1, label: "Importance of the parameters" });
   }
 
   const gains = (title, rows) =>
@@ -117,17 +109,17 @@ export function create(root) {
       ),
     );
 
-  const shares = (study) =>
-    [...new Set(Object.values(study.importance).flatMap((own) => Object.keys(own)))].map((name) => [
-      name,
-      ...Object.values(study.importance).map((own) => own[name] ?? null),
-    ]);
+  function shares({ importance }) {
+    const owns = Object.values(importance);
+    const names = [...new Set(owns.flatMap(Object.keys))];
+    return names.map((name) => [name, ...owns.map((own) => own[name] ?? null)]);
+  }
 
-  const drawn = (element, figure, options, label) => {
-    if (figure) return chart(element, figure, { ...options, label });
+  function drawn(element, figure, options) {
+    if (figure) return chart(element, figure, options);
     element.classList.remove("plot");
     return put(element, h("p.hint", "Too few complete trials to tell."));
-  };
+  }
 
-  return { refresh, restyle: refresh };
+  return { refresh };
 }
