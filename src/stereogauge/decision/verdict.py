@@ -259,6 +259,15 @@ def considered(shares: Mapping[str, float], need: float) -> list[str]:
     return [name for name, share in shares.items() if not share < need - 1e-9] or list(shares)
 
 
+def not_considered(shares: Mapping[str, float], need: float) -> list[Dropped]:
+    """The other algorithms, with the reason."""
+    return [
+        Dropped("algorithm", name, f"it covers {percent(share)} of the pixels, and {percent(need)} are needed")
+        for name, share in shares.items()
+        if name not in considered(shares, need)
+    ]
+
+
 def compared_scores(
     cube: ScoreCube, purpose: Profile, rule: MissingRule, also: Container[str] = ()
 ) -> tuple[WeightedScore, Selection]:
@@ -270,11 +279,7 @@ def compared_scores(
     enough = considered(shares, need)
     kept = [name for name in cube.algorithms if name in enough or name in also]
     score, selection = weigh(cube.select(algorithms=kept), profile=purpose, missing=rule)
-    left_out = tuple(
-        Dropped("algorithm", name, f"it covers {percent(share)} of the pixels, and {percent(need)} are needed")
-        for name, share in shares.items()
-        if name not in kept
-    )
+    left_out = (one for one in not_considered(shares, need) if one.name not in kept)
     return score, replace(selection, dropped=(*selection.dropped, *left_out))
 
 

@@ -17,8 +17,8 @@ from starlette.concurrency import run_in_threadpool
 from stereogauge.figures.chart import vega_file, vega_script
 from stereogauge.version import VERSION
 from stereogauge.web import tuning
-from stereogauge.web.answer import Plain
 from stereogauge.web.refusals import register_refusals
+from stereogauge.web.responses import Plain
 from stereogauge.web.scenes import api as scene_api
 from stereogauge.web.scores import api as score_api
 from stereogauge.web.scores.catalogue import catalogue_answer, dataset_entries

@@ -1,20 +1,30 @@
-"""Answers as bytes: encoded once per version of the store, with an entity tag for the browser's cache."""
+"""Answers as plain values, and as bytes: encoded once per version of the store, with an entity tag for the browser."""
 
 from __future__ import annotations
 
 import hashlib
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from fastapi import Request, Response
 from pydantic import BaseModel, TypeAdapter
 
+from stereogauge.text import json_value
 from stereogauge.web.cache import RecentCache
 
 MOST_ANSWER_BYTES = 64 << 20
 PRIVATE = "private, no-store"
+
+Plain = dict[str, Any]
+"""A JSON object: null where a number is missing, the text "inf" where it is infinite."""
+
+
+def plain(found: Any, names: Iterable[str], **stated: Any) -> Plain:
+    """Attributes of a library's object as plain values, and what is stated besides."""
+    values = {name: getattr(found, name) for name in names} | stated
+    return {name: json_value(value) for name, value in values.items()}
 
 
 class Answers:

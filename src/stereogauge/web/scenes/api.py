@@ -7,18 +7,17 @@ from typing import Annotated, cast
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from stereogauge.confidence_measures.sparsification import GOOD_RANGE
-from stereogauge.web.answer import Plain
 from stereogauge.web.dependencies import CurrentSite, DatasetName, OwnSubmission, ProtocolName, Selected
-from stereogauge.web.responses import fresh, tagged
+from stereogauge.web.responses import Plain, fresh, tagged
 from stereogauge.web.scenes.confidence import ConfidenceAnswer, ConfidenceQuery, confidence_answer
 from stereogauge.web.scenes.contrasts import contrast_answer
 from stereogauge.web.scenes.layers import LayerInfo, LayerName, LayerQuery
-from stereogauge.web.scenes.objects import objects_answer
-from stereogauge.web.scenes.pixels import blocks_answer, cloud_answer, pixel_answer, scene_answer
+from stereogauge.web.scenes.pixels import blocks_answer, cloud_answer, objects_answer, pixel_answer, scene_answer
 from stereogauge.web.scenes.reader import SceneQuery
 
 AlgorithmName = Annotated[str | None, Query(description="Whose map.")]
 MOST_ALGORITHMS = 8
+MOST_LETTERS = 4000
 
 router = APIRouter(tags=["scenes"])
 
@@ -68,6 +67,19 @@ async def picture(request: Request, site: CurrentSite, layer: RequestedLayer) ->
     if layer.scene.submission is not None:
         return fresh(Response(data, media_type="image/png"))
     return tagged(request, data, tag, "image/png", "max-age=60")
+
+
+@router.get("/scenes/{scene:path}/layers/{layer}.svg", summary="A layer with its legend", response_class=Response)
+async def annotated(
+    request: Request,
+    site: CurrentSite,
+    layer: RequestedLayer,
+    title: Annotated[str, Query(max_length=MOST_LETTERS)] = "",
+    caption: Annotated[str, Query(max_length=MOST_LETTERS)] = "",
+) -> Response:
+    """A picture to take away: under a title, with its colour bar or legend and a caption."""
+    text = await site.pictures.run(request, lambda: site.painter.svg(layer, title, caption))
+    return fresh(Response(text, media_type="image/svg+xml"))
 
 
 @router.get("/scenes/{scene:path}/layers/{layer}.csv", summary="The numbers of a layer", response_class=Response)

@@ -11,7 +11,7 @@ from stereogauge.errors import FileError, StereogaugeError
 from stereogauge.figures.decision import profile_line_data
 from stereogauge.metrics.picture import Picture
 from stereogauge.text import json_value
-from stereogauge.web.answer import Plain, plain
+from stereogauge.web.responses import Plain, plain
 from stereogauge.web.scenes.reader import SceneQuery, SceneReader, SceneView
 
 MOST_CROPS = 6

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
@@ -16,6 +17,9 @@ from stereogauge.errors import NotApplicable, StereogaugeError
 from stereogauge.figures.geometry import SET_LAYERS
 from stereogauge.figures.pictures import (
     COLOUR_MAPS,
+    LegendEntry,
+    PanelFigure,
+    PicturePanel,
     colour_table,
     legend_entries,
     picture_crops,
@@ -62,6 +66,8 @@ BAR_STEPS = 17
 OF_REGION = ("error", "signed", "metric")
 """Layers that grey the pixels outside of a region."""
 NOT_COUNTED = (198, 201, 204)
+HATCHED = "hatched"
+"""The colour of what has no estimate."""
 PHOTOGRAPHS = ("left", "right")
 UNFILTERED = (19, 8)
 """`IMWRITE_PNG_FILTER` and its value for none (OpenCV before 4.12 does not name them): pictures with few colours are
@@ -120,11 +126,15 @@ class LayerInfo(BaseModel):
 
 
 class Layer(Struct, frozen=True):
-    """Colours (height, width, 3 or 4) and their legend; the numbers that they show, which a photograph has not."""
+    """Colours (height, width, 3 or 4) and their legend; the numbers that they show, which a photograph has not.
+
+    `scale` is a picture with the colour scale, where there is one.
+    """
 
     colours: NDArray[np.uint8]
     info: LayerInfo
     values: NDArray[Any] | None = None
+    scale: Picture | None = None
 
 
 def colour_bar(kind: str) -> list[str]:
@@ -154,6 +164,13 @@ class LayerPainter:
         encoded = cv2.imencode(".png", cv2.cvtColor(colours, order), options)[1]
         data = np.asarray(encoded).tobytes()
         return data, hashlib.sha256(data).hexdigest()[:24], layer.info
+
+    def svg(self, query: LayerQuery, title: str, caption: str) -> str:
+        """The layer under a title, with its colour bar or legend and a caption."""
+        layer = self.paint(query)
+        panel = PicturePanel(on_white(cut(layer.colours, query.crop, query.width)))
+        legend = [LegendEntry(one.text, one.colour, one.colour == HATCHED) for one in layer.info.legend]
+        return PanelFigure(title, caption, [[panel]], legend, scale=layer.scale).svg()
 
     def csv(self, query: LayerQuery) -> str:
         """The numbers behind a layer, one line per row of pixels; empty where there is none."""
@@ -217,7 +234,7 @@ class LayerPainter:
         layer = _pictured(picture)
         crops = [LayerCrop(**crop._asdict(), pixels=size) for crop, size in picture_crops(picture)]
         stated = {"score": score if math.isfinite(score) else None, "crops": crops}
-        return Layer(layer.colours, layer.info.model_copy(update=stated))
+        return replace(layer, info=layer.info.model_copy(update=stated))
 
     def _photograph(self, view: SceneView, side: str) -> Layer:
         image = view.scene.left if side == "left" else view.scene.right
@@ -296,7 +313,7 @@ class LayerPainter:
         layer = _pictured(Picture(title, spread, "sequential", "px", (0.0, ERROR_CLIP), unknown=unknown))
         legend = [LayerColour(text=MOSTLY_UNKNOWN, colour="#000000")] if unknown.any() else []
         note = "The ground truth of this scene is hidden."
-        return Layer(layer.colours, layer.info.model_copy(update={"legend": legend, "note": note}))
+        return replace(layer, info=layer.info.model_copy(update={"legend": legend, "note": note}), values=None)
 
 
 def cut(colours: NDArray[np.uint8], crop: tuple[int, int, int] | None, width: int | None) -> NDArray[np.uint8]:
@@ -328,8 +345,11 @@ def greyed(layer: Layer, outside: NDArray[np.bool_], region: str) -> Layer:
     colours = layer.colours.copy()
     colours[outside, :3] = NOT_COUNTED
     entry = LayerColour(text=f"outside {region}: not counted", colour="#" + bytes(NOT_COUNTED).hex())
-    values = None if layer.values is None else np.where(outside, np.nan, layer.values)
-    return Layer(colours, layer.info.model_copy(update={"legend": [*layer.info.legend, entry]}), values)
+    values = layer.values
+    if values is not None and values.ndim == 2:
+        values = np.where(outside, np.nan, values)
+    info = layer.info.model_copy(update={"legend": [*layer.info.legend, entry]})
+    return replace(layer, colours=colours, info=info, values=values)
 
 
 def most_confident(values: NDArray[np.float32], density: float) -> NDArray[np.bool_]:
@@ -363,22 +383,31 @@ def _needed(value: str | None, name: str) -> str:
     return value
 
 
+def on_white(colours: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Colours with transparency (height, width, 4) as seen on white paper; others as they are."""
+    if colours.shape[2] == 3:
+        return colours
+    share = colours[..., 3:] / 255
+    return np.asarray(colours[..., :3] * share + 255 * (1 - share), np.uint8)
+
+
 def _disparity(title: str, values: DisparityMap, limits: tuple[float, float]) -> Layer:
-    legend = [LayerColour(text="no value", colour="hatched")]
     colours = render_disparity(values, limits)
-    return Layer(colours, _info(title, colours, "px", limits, colour_bar("disparity"), legend), values)
+    scale = Picture(title, values, "disparity", "px", limits)
+    legend = [LayerColour(text="no value", colour=HATCHED)]
+    return Layer(colours, _info(title, colours, "px", limits, colour_bar("disparity"), legend), values, scale)
 
 
 def _pictured(picture: Picture) -> Layer:
     colours = render(picture)
     legend = [
-        LayerColour(text=one.text, colour="hatched" if one.hatched else one.colour) for one in legend_entries(picture)
+        LayerColour(text=one.text, colour=HATCHED if one.hatched else one.colour) for one in legend_entries(picture)
     ]
     if picture.kind not in COLOUR_MAPS:
         return Layer(colours, _info(picture.title, colours, picture.unit, legend=legend), picture.values)
     bar = colour_bar(picture.kind)
     info = _info(picture.title, colours, picture.unit, picture_limits(picture), bar, legend)
-    return Layer(colours, info, picture.values)
+    return Layer(colours, info, picture.values, picture)
 
 
 def _info(

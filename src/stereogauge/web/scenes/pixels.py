@@ -1,4 +1,4 @@
-"""Values behind the pictures: at one pixel, as points in space, and the blocks with most of a metric's error."""
+"""Values behind the pictures: at one pixel, as points in space, the blocks with most of a metric's error, by object."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.errors import FileError, NotApplicable, SizeError, StereogaugeError
+from stereogauge.evaluation.objects import object_columns, object_statistics, objects_of
 from stereogauge.figures.geometry import SET_LAYERS
 from stereogauge.metrics.costs import MOST_BLOCKS, CostBlock, worst_blocks
+from stereogauge.metrics.declaration import BoundMetric
 from stereogauge.metrics.registry import parse_column
 from stereogauge.model import DisparityMap
+from stereogauge.protocol import load_protocol
+from stereogauge.scores.column import columns_of
 from stereogauge.text import json_value
-from stereogauge.web.answer import Plain, plain
+from stereogauge.web.responses import Plain, plain
 from stereogauge.web.scenes.reader import SceneQuery, SceneReader, SceneView
 
 
@@ -164,3 +168,34 @@ def blocks_answer(
         if len(spread) < MOST_BLOCKS and not any(beside):
             spread.append(block)
     return [block._asdict() for block in spread]
+
+
+def objects_answer(scenes: SceneReader, query: SceneQuery, algorithms: list[str]) -> list[Plain]:
+    """The objects of a scene: region, box, number of pixels, and the scores of the algorithms on each of them."""
+    view = scenes.view(query)
+    scenes.refuse_hidden(view, "its objects are")
+    found = objects_of(view.regions)
+    columns = object_columns(_fitting(), found)
+    scores: dict[str, list[Plain]] = {one.region: [] for one in found}
+    for algorithm in algorithms:
+        measurement = scenes.measurement(view, algorithm)
+        for column, statistic in object_statistics(measurement, columns).items():
+            metric = column.declared.metric
+            scores[columns[column].region].append(
+                {
+                    "algorithm": algorithm,
+                    "metric": column.metric,
+                    "unit": metric.unit,
+                    "value": json_value(metric.value_of(statistic)),
+                    "note": statistic.note,
+                }
+            )
+    names = ("name", "kind", "region", "x", "y", "width", "height", "pixels")
+    return [plain(one, names, scores=scores[one.region]) for one in found]
+
+
+def _fitting() -> list[BoundMetric]:
+    """The metrics of the protocol `hci` that have a pixel set of their own."""
+    preset = load_protocol("hci")
+    declared = [column.declared for column in columns_of(preset.metrics, preset.regions)]
+    return [bound for bound in dict.fromkeys(declared) if bound.metric.region is not None]

@@ -13,10 +13,9 @@ from stereogauge.ranking.profile import parse_weights
 from stereogauge.scores.scope import MissingPixels, coverage_of
 from stereogauge.scores.selection import missing_pixels_rule
 from stereogauge.tables.score_table import score_table
-from stereogauge.web.answer import Plain
 from stereogauge.web.dependencies import CurrentSite, Selected
 from stereogauge.web.errors import UnknownChoiceError
-from stereogauge.web.responses import tagged
+from stereogauge.web.responses import Plain, tagged
 from stereogauge.web.scores.catalogue import (
     algorithm_entries,
     catalogue_answer,

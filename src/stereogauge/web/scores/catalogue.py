@@ -31,8 +31,8 @@ from stereogauge.store.listing import StoredAlgorithm
 from stereogauge.store.write import SUBMISSION
 from stereogauge.text import json_value
 from stereogauge.version import VERSION
-from stereogauge.web.answer import Plain, plain
 from stereogauge.web.hiding import Hidden
+from stereogauge.web.responses import Plain, plain
 from stereogauge.web.scores.reader import ScoreReader, aggregation_name
 from stereogauge.web.selection import SelectionQuery
 from stereogauge.web.source import USUAL_PROFILE, ProtocolRecord, StoreSource, scene_places
@@ -256,8 +256,8 @@ def default_weights(scores: ScoreReader, query: SelectionQuery) -> dict[str, flo
     source = Source(scores.ordered(whole), scores.record(whole).protocol, STORE)
     if compatibility(source, load_profile(USUAL_PROFILE)).share >= LEAST_MEASURED:
         return None
-    measured = source.cube.applies.any(axis=0)
-    columns = [column for column, some in zip(source.cube.columns, measured, strict=True) if some]
+    cube = source.cube
+    columns = [column for place, column in enumerate(cube.columns) if cube.applies[:, place].any()]
     return {column.metric: 1.0 for column in columns if column.declared.metric.missing != NOT_ABOUT_PIXELS} or None
 
 

@@ -15,8 +15,8 @@ from stereogauge.decision.verdict import Settings
 from stereogauge.decision.words import Claim, render, sentences
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.profile import Profile, load_profile, shipped_profiles
-from stereogauge.web.answer import Plain
 from stereogauge.web.errors import UnknownChoiceError
+from stereogauge.web.responses import Plain
 from stereogauge.web.scores.catalogue import STORE, default_weights
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.selection import SelectionQuery

@@ -14,9 +14,9 @@ from stereogauge.scores.cube import ScoreCube
 from stereogauge.store.write import MapRecord
 from stereogauge.tables.score_table import density_table
 from stereogauge.tables.table import Heading
-from stereogauge.web.answer import Plain, plain
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.hiding import Hidden
+from stereogauge.web.responses import Plain, plain
 from stereogauge.web.scores.reader import ScoreReader, submitted_name
 from stereogauge.web.selection import SelectionQuery
 

@@ -8,7 +8,8 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from stereogauge.decision.evidence import considered, not_considered
+from stereogauge.decision.requirements import completeness_of
+from stereogauge.decision.verdict import not_considered
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.model import Ranking, model_declaration
@@ -19,8 +20,8 @@ from stereogauge.tables.formats import csv_table, latex_tabular
 from stereogauge.tables.ranking_tables import DRAWN, leaderboard, leaderboard_columns
 from stereogauge.tables.table import Cell, Table
 from stereogauge.text import json_value
-from stereogauge.web.answer import Plain, plain
 from stereogauge.web.errors import UnknownChoiceError
+from stereogauge.web.responses import Plain, plain
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.selection import SelectionQuery
 
@@ -119,8 +120,8 @@ def rank_answer(
 
 
 def _not_considered(scores: ScoreReader, query: SelectionQuery) -> dict[str, str]:
-    cube = scores.ordered(query)
-    return {one.name: one.reason for one in not_considered(cube, considered(cube, query.coverage), query.coverage)}
+    shares = completeness_of(scores.ordered(query))
+    return {one.name: one.reason for one in not_considered(shares, query.coverage)}
 
 
 def _fact(cell: Cell) -> Plain:

@@ -24,8 +24,8 @@ from stereogauge.scores.column import metric_of
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.facts import unit_means
 from stereogauge.text import counted, json_value, number_text
-from stereogauge.web.answer import Plain, plain
 from stereogauge.web.errors import UnknownChoiceError
+from stereogauge.web.responses import Plain, plain
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.scores.tables import rows, table_answer
 from stereogauge.web.selection import SelectionQuery, check_algorithms, known_column, refuse_order

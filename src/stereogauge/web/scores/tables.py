@@ -11,7 +11,7 @@ from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.scope import ONLY_SURE
 from stereogauge.tables.score_table import ScoreSummary, lacking, score_summary
 from stereogauge.text import json_value
-from stereogauge.web.answer import Plain
+from stereogauge.web.responses import Plain
 from stereogauge.web.scores.catalogue import column_info
 from stereogauge.web.scores.reader import ScoreReader, aggregation_name
 from stereogauge.web.selection import SelectionQuery, known_column

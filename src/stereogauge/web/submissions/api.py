@@ -19,10 +19,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from stereogauge.datasets.archives import Limits
-from stereogauge.web.answer import Plain, plain
 from stereogauge.web.dependencies import CurrentSite
 from stereogauge.web.errors import RefusedError
 from stereogauge.web.hiding import most_bits
+from stereogauge.web.responses import Plain, plain
 from stereogauge.web.scores.tables import scope_summary
 from stereogauge.web.selection import SelectionQuery
 from stereogauge.web.site import Site

@@ -147,3 +147,12 @@ export function aboutButton(tell, label) {
   };
   return button("i", onclick, { class: "about", "aria-label": label });
 }
+
+/** Put a box below an element, or above it where there is no room; `from` is where the box measures its place from. */
+export function placeBeside(box, anchor, from = { x: 0, y: 0 }) {
+  const { left, top, bottom } = anchor.getBoundingClientRect();
+  const below = bottom + 6 + box.offsetHeight < innerHeight;
+  const x = Math.max(8, Math.min(left, document.documentElement.clientWidth - box.offsetWidth - 12));
+  const y = below ? bottom + 6 : Math.max(8, top - box.offsetHeight - 6);
+  Object.assign(box.style, { left: `${x + from.x}px`, top: `${y + from.y}px` });
+}

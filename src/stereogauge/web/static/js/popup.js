@@ -1,7 +1,7 @@
 // The definition behind a header: name, formula, unit, source, from the declarations.
 
 import { url } from "./api.js";
-import { button, h, put } from "./dom.js";
+import { button, h, placeBeside, put } from "./dom.js";
 
 const box = () => document.getElementById("popup");
 let opener = null;
@@ -23,12 +23,7 @@ export function open(anchor, title, ...content) {
   opener = anchor;
   put(box(), button("✕", close, { class: "close quiet", "aria-label": "Close" }), h("h3", title), content);
   box().hidden = false;
-  const bounds = anchor.getBoundingClientRect();
-  const width = box().offsetWidth;
-  const left = Math.max(12, Math.min(bounds.left, document.documentElement.clientWidth - width - 12));
-  const below = bounds.bottom + 6 + box().offsetHeight < innerHeight;
-  box().style.left = `${left + scrollX}px`;
-  box().style.top = `${(below ? bounds.bottom + 6 : Math.max(8, bounds.top - box().offsetHeight - 6)) + scrollY}px`;
+  placeBeside(box(), anchor, { x: scrollX, y: scrollY });
   box().querySelector("button").focus();
 }
 

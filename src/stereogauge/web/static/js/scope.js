@@ -60,14 +60,17 @@ export function chosenColumns(context) {
   return context.columns.filter((one) => metric.has(one.metric) && (region.has(one.region) || bound(context, one)));
 }
 
+/** Those of some algorithms that are the visitor's own submission. */
+export const owned = (context, names) => names.filter((name) => context.styles.get(name)?.own);
+
 /**
  * The parameters of a question about maps of a scene: data set, protocol, and the visitor's own submission where one of
  * these algorithms is it.
  */
 export function mapParams(context, given, names = [given.algorithm ?? []].flat()) {
   const { dataset, protocol } = Object.fromEntries(state.scope());
-  const own = names.some((name) => context.styles.get(name)?.own);
-  return state.query({ dataset, protocol, submission: own ? state.get("submission") : null, ...given });
+  const submission = owned(context, names).length ? state.get("submission") : null;
+  return state.query({ dataset, protocol, submission, ...given });
 }
 
 /** The path of a question about a scene. */

@@ -4,7 +4,7 @@
 import { isStatic, url } from "../api.js";
 import { columnOptions, stated } from "../choices.js";
 import { sparkline } from "../diagrams.js";
-import { aboutButton, button, h, link, put } from "../dom.js";
+import { aboutButton, button, h, link, placeBeside, put } from "../dom.js";
 import { chance, digits, drawable, full, number, percent, subscript, whole } from "../format.js";
 import { image } from "../pictures.js";
 import { defineColumn } from "../popup.js";
@@ -331,12 +331,8 @@ function hover(element, { table, whole: all }, context) {
       !on && h("div.hint", facts(algorithm, column)),
       open.has(scene) && picture(algorithm, column, scene),
     );
-    const box = cell.getBoundingClientRect();
     card.hidden = false;
-    card.style.left = `${Math.max(8, Math.min(box.left, innerWidth - card.offsetWidth - 12))}px`;
-    const below = box.bottom + 4;
-    const above = Math.max(8, box.top - card.offsetHeight - 4);
-    card.style.top = `${below + card.offsetHeight < innerHeight ? below : above}px`;
+    placeBeside(card, cell);
   };
   element.addEventListener("pointerover", (event) => {
     const cell = event.target.closest("td[data-cell]");

@@ -7,7 +7,7 @@ import { button, cell, h, put, table } from "../dom.js";
 import { figure, takeAway } from "../figure.js";
 import { chance, digits, drawable, full, listed, percent } from "../format.js";
 import { onWeights, reweighted } from "../reweighted.js";
-import { purposeWords } from "../scope.js";
+import { owned, purposeWords } from "../scope.js";
 import { scoreIn } from "../scores.js";
 import * as state from "../state.js";
 import { orRefused } from "../states.js";
@@ -26,7 +26,6 @@ const MOST_LINES = 12;
 const FIRST_FEW = 3;
 
 export function create(root, context) {
-  const mine = (name) => context.styles.get(name)?.own === true;
   const bars = h("div#bars");
   const sliders = h("div");
   const shapes = h("div.split");
@@ -282,7 +281,7 @@ export function create(root, context) {
     if (algorithms.length <= MOST_LINES) return algorithms;
     // Sixty lines cannot be read: the first three of the order are drawn, others as they are ticked.
     const order = last?.rows.map((row) => row.algorithm) ?? algorithms;
-    return [...new Set([...algorithms.filter(mine), ...order.slice(0, FIRST_FEW)])];
+    return [...new Set([...owned(context, algorithms), ...order.slice(0, FIRST_FEW)])];
   }
 
   async function drawShapes(scores, figures) {

@@ -4,7 +4,7 @@ import { latest } from "../api.js";
 import { columnOptions, stated } from "../choices.js";
 import { figureCell, h, headed, link, put, table, textCell } from "../dom.js";
 import { drawable, number, plural, pValue } from "../format.js";
-import { chosenAlgorithms, chosenColumns, errorPanes } from "../scope.js";
+import { chosenAlgorithms, chosenColumns, errorPanes, owned } from "../scope.js";
 import * as state from "../state.js";
 import { orRefused } from "../states.js";
 import { named } from "../words.js";
@@ -13,12 +13,11 @@ import { bar } from "./reasons.js";
 /** Compares the chosen pair in an element; `order()` lists the algorithms, best first, where it is known. */
 export function createHeadToHead(root, context, order) {
   const pair = latest();
-  const mine = (name) => context.styles.get(name)?.own === true;
 
   function askPair() {
     const names = chosenAlgorithms(context);
     const ordered = order() ?? names;
-    const best = [...ordered.filter(mine), ...ordered.filter((name) => !mine(name))];
+    const best = [...owned(context, ordered), ...ordered];
     const wanted = (key) => names.find((name) => name === state.get(key));
     const first = wanted("first") ?? best[0];
     const second = wanted("second") ?? best.find((name) => name !== first);

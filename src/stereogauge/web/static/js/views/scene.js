@@ -7,7 +7,7 @@ import { calm } from "../drawing.js";
 import { takeMap } from "../figure.js";
 import { digits, percent } from "../format.js";
 import { image } from "../pictures.js";
-import { bound, chosen, classifies, declared, mapParams, metrics, namesOf, scenePath } from "../scope.js";
+import { bound, chosen, classifies, declared, mapParams, metrics, namesOf, owned, scenePath } from "../scope.js";
 import * as state from "../state.js";
 import { orSaid } from "../states.js";
 import { named, regionWords } from "../words.js";
@@ -61,7 +61,6 @@ export function create(root, context) {
     });
   }, 200);
 
-  const mine = (name) => context.styles.get(name)?.own === true;
   const swiping = () => state.has("swipe") && specs().length > 1;
   const shownAlgorithms = () => [
     ...new Set(
@@ -86,7 +85,7 @@ export function create(root, context) {
     const able = own.filter((one) => layerChoices(scene).includes(one.layer));
     if (able.length) return able.slice(0, MOST_PANES);
     const everybody = namesOf(context.algorithms);
-    const wanted = [...everybody.filter(mine), ...chosen("algorithms", everybody)];
+    const wanted = [...owned(context, everybody), ...chosen("algorithms", everybody)];
     const algorithm = wanted.find((name) => scene.algorithms.includes(name));
     const start = [
       { layer: scene.layers.includes("left") ? "left" : "estimate", algorithm },
