@@ -133,6 +133,23 @@ def test_a_data_set_without_the_usual_measures_still_has_a_purpose(client: httpx
     answer = client.get("answer", params={"dataset": "filled", "weights": weights}).json()
     assert answer["leader"] == "good"
     assert answer["measured_share"] == 1
+    # The visitor stated none of these weights, so the words are those of the purpose.
+    assert answer["headline"].startswith("For accuracy as measured, ")
+    own = client.get("answer", params={"dataset": "filled", "weights": weights[:1]}).json()
+    assert own["headline"].startswith("With these weights, ")
+
+
+def test_a_rank_that_the_answer_does_not_give_is_in_brackets(client: httpx.Client) -> None:
+    asked = {"dataset": "small", "weights": ["rms=1"], "missing": "drop-algorithm"}
+    need = {"need": "0.95"}  # one map lacks a tenth of its pixels
+    answer = client.get("answer", params=asked | need).json()
+    rank = client.get("rank", params=asked | need | {"model": "weighted"}).json()
+    placed, ranked = ({one["algorithm"] for one in rows} for rows in (answer["places"], rank["rows"]))
+    assert placed < ranked
+    assert set(rank["not_considered"]) == ranked - placed
+    reasons = [claim["texts"]["reason"] for claim in answer["unknown_claims"] if claim["kind"] == "not-compared"]
+    assert set(rank["not_considered"].values()) <= set(reasons)
+    assert client.get("rank", params=asked | {"model": "extended"}).json()["not_considered"] == {}
 
 
 def test_a_region_without_pixels_is_not_called_right(client: httpx.Client) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import Request, Response
 from pydantic import BaseModel, TypeAdapter
 
-from stereogauge.text import json_value
+from stereogauge.text import json_values
 from stereogauge.web.cache import RecentCache
 
 MOST_ANSWER_BYTES = 64 << 20
@@ -20,11 +20,7 @@ PRIVATE = "private, no-store"
 Plain = dict[str, Any]
 """A JSON object: null where a number is missing, the text "inf" where it is infinite."""
 
-
-def plain(found: Any, names: Iterable[str], **stated: Any) -> Plain:
-    """Attributes of a library's object as plain values, and what is stated besides."""
-    values = {name: getattr(found, name) for name in names} | stated
-    return {name: json_value(value) for name, value in values.items()}
+plain = json_values
 
 
 class Answers:
