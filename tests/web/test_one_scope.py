@@ -268,3 +268,23 @@ class TestPages:
         assert "my own weights" in visitor.page.inner_text("[data-open=purpose]")
         visitor.page.wait_for_selector("#why [data-term=rms]")
         assert visitor.page.evaluate("document.activeElement.dataset.weight") == "rms"
+
+    def test_a_total_score_is_called_a_mean_over_scenes_where_columns_are_weighted(self, visitor: Visitor) -> None:
+        visitor.go("#answer?dataset=weighed&weights=bad%401%3D1")
+        assert "as the protocol (weighted)" in visitor.page.inner_text('[data-open="aggregation"]')
+        assert "mean over scenes" in visitor.page.inner_text("#answer .take .caption")
+        visitor.go("#leaderboard?dataset=weighed&weights=bad%401%3D1")
+        assert "weighted score is the mean over scenes" in visitor.page.inner_text("#notes")
+        assert "mean over scenes" in visitor.page.inner_text(".beside .take .caption")
+
+    def test_a_heading_gives_no_reason_for_a_difference_that_may_be_chance(self, visitor: Visitor) -> None:
+        visitor.go("#versus?dataset=filled&first=good&second=rough")
+        assert visitor.page.inner_text("#why h2").startswith("What separates ")
+        assert "too few to rule out chance" in visitor.page.inner_text("#in-words")
+        visitor.go("#versus?dataset=weighed&first=good&second=rough&weights=bad%401%3D1")
+        assert visitor.page.inner_text("#why h2").startswith("Why ")
+
+    def test_one_scene_has_relations_between_metrics_too(self, visitor: Visitor) -> None:
+        visitor.go("#metrics?dataset=weighed&scenes=alpha&algorithms=good")
+        assert visitor.page.inner_text("#scatter")
+        assert visitor.page.locator("#histogram svg").count() == 1

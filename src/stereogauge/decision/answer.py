@@ -56,6 +56,8 @@ if TYPE_CHECKING:
 
 OTHER_WIDTH = 1.5
 """Images are of another size than a profile's thresholds are meant for from this ratio of widths on."""
+MOST_TOGETHER = 4
+"""Scenes of one place that are named."""
 PARTLY = "Full profile (partly unmeasured here):"
 
 
@@ -349,7 +351,11 @@ def _unknown(score: WeightedScore, selection: Selection, purpose: Profile, sourc
     if count < selection.asked_scenes:
         yield Claim("scenes-left-out", numbers={"scenes": count, "asked": float(selection.asked_scenes)})
     if score.costs.units < len(score.scenes):
-        together = tuple(" with ".join(unit) for unit in score.units if len(unit) > 1)
+        places = [unit for unit in score.units if len(unit) > 1]
+        together = tuple(
+            " with ".join(unit if len(unit) <= MOST_TOGETHER else (unit[0], f"{len(unit) - 1} others"))
+            for unit in places
+        )
         yield Claim("one-place", together, {"scenes": count, "units": float(score.costs.units)})
     by_reason: dict[str, list[str]] = {}
     for what in selection.dropped:

@@ -83,7 +83,7 @@ TEMPLATES: Mapping[str, Parts] = {
     ),
     "partly-measured": (
         "",
-        "{unmeasured:percent} of the weight is not measured here, so this is based on the other {measured:percent}.",
+        "{unmeasured:Percent} of the weight is not measured here, so this is based on the other {measured:percent}.",
     ),
     "incomplete": (
         "",
@@ -175,7 +175,7 @@ TEMPLATES: Mapping[str, Parts] = {
         "Most of the lead of {first} is from a common shift: the errors of {second} differ from those of {first} by "
         "{shift:+.2f} px on average.",
     ),
-    "unattributed": ("", "{share:percent} of the difference cannot be attributed to a region."),
+    "unattributed": ("", "{share:Percent} of the difference cannot be attributed to a region."),
     # The verdict of a gate.
     "gate-passed": ("Nothing got worse than allowed in {checks:count check}", ""),
     "gate-failed": ("{failed:.0f} of {checks:.0f} checks failed: {names}", ""),
@@ -260,12 +260,15 @@ def phrases(claim: Claim) -> Parts:
 class _Formatter(string.Formatter):
     """Understands `{share:percent}`, `{step:number}` and `{scenes:count scene}` besides Python's own formats.
 
-    `{tolerance:better or as good}` is "more than 5 % better", and "as good" where no difference is tolerated.
+    `{share:Percent}` begins a sentence; `{tolerance:better or as good}` is "more than 5 % better", and "as good" where
+    no difference is tolerated.
     """
 
     def format_field(self, value: Any, spec: str) -> str:
         if spec == "percent":
             return percent(value)
+        if spec == "Percent":
+            return percent(value).capitalize()
         if spec == "number":
             return number_text(value)
         if spec.startswith("count "):

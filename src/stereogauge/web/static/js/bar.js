@@ -27,6 +27,8 @@ import { badge, idMark, lowerFirst, metricWords, regionWords } from "./words.js"
 
 const SEARCH_FROM = 12;
 const FEW = 2; // names that a chip lists
+/** How scenes become one number in a total score, whatever the scores of single columns do. */
+export const MEAN = "mean over scenes";
 const searches = new Map();
 let opened = null; // the part with an open sheet, or "all"
 

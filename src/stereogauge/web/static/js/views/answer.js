@@ -2,6 +2,7 @@
 // the limits, and what is not known.
 
 import { attempt, isStatic, latest } from "../api.js";
+import { MEAN } from "../bar.js";
 import { shortened } from "../choices.js";
 import { cell, h, headed, link, put, table, textCell } from "../dom.js";
 import { chance, digits, full, listed, percent, plural } from "../format.js";
@@ -24,8 +25,6 @@ const UNSURE = [...UNDECIDED, "one-scene", "few-scenes"];
 const MOST_TIED = 5;
 const MOST_STRIP = 8;
 const MOST_PLACES = 10;
-/** How scenes become one number in a total score, whatever the scores of single columns do. */
-export const MEAN = "mean over scenes";
 
 /** The parameters of `explain` for a pair under the purpose of the address. */
 export const pairParams = (first, second) => state.weighed({ first, second });

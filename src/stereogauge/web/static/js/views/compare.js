@@ -2,6 +2,7 @@
 // to head.
 
 import { ask, isStatic, latest } from "../api.js";
+import { MEAN } from "../bar.js";
 import { behind } from "../diagrams.js";
 import { button, cell, h, put, table } from "../dom.js";
 import { figure, takeAway } from "../figure.js";
@@ -13,7 +14,6 @@ import * as state from "../state.js";
 import { orRefused } from "../states.js";
 import { grouped, refocused } from "../weights.js";
 import { badge, idMark, isolated, lowerFirst, named, termWords } from "../words.js";
-import { MEAN } from "./answer.js";
 import { drawDensity, offerDensity, waitForDensity } from "./density.js";
 import { drawDifference } from "./difference.js";
 import { createHeadToHead } from "./duel.js";

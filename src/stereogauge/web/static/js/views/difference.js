@@ -1,12 +1,14 @@
 // Which differences are significant: the critical-difference diagram of a few algorithms, a ranked list of many or of
 // long names.
 
+import { MEAN } from "../bar.js";
 import { shortened } from "../choices.js";
 import { behind } from "../diagrams.js";
 import { h, put } from "../dom.js";
 import { figure } from "../figure.js";
 import { strip } from "./strip.js";
 
+const WEIGHTED = "weighted score"; // what is tested for a purpose
 const MOST_JOINED = 15; // algorithms from which bars that join them cannot be read
 const MOST_LISTED = 20;
 const LETTER = 7; // px of a letter of a name, about
@@ -27,7 +29,7 @@ export function drawDifference(element, answer, context) {
   const rows = answer.algorithms.map(average);
   const [listed, rest] = shortened(rows, MOST_LISTED);
   const plot = h("div.plot");
-  const name = "critical-difference";
+  const options = { name: "critical-difference", over: answer.of === WEIGHTED ? MEAN : undefined };
   const axis = "average rank with half the critical distance on either side; intervals that overlap are not told apart";
   put(
     element,
@@ -43,6 +45,6 @@ export function drawDifference(element, answer, context) {
       rows.map((one) => [one.name, one.value]),
     ),
   );
-  if (many) return put(plot, strip(context, listed, { axis, name }), rest);
-  return figure(plot, answer.figure, context, { label: "Critical-difference diagram", name });
+  if (many) return put(plot, strip(context, listed, { axis, ...options }), rest);
+  return figure(plot, answer.figure, context, { label: "Critical-difference diagram", ...options });
 }

@@ -131,7 +131,7 @@ export function create(root, context) {
         h(
           "span.hint",
           `grey: ${plural(others, "other")}`,
-          !marked() && `; coloured: the best ${coloured.length} by ${answer.scatter[0].x}`,
+          !marked() && coloured.length > 0 && `; coloured: the best ${coloured.length} by ${answer.scatter[0].x}`,
         ),
     );
     const height = answer.scatter.length > 1 ? 260 : 360;
@@ -145,7 +145,7 @@ export function create(root, context) {
       const caption = h("p.caption", `r² ${digits(r_squared)}${lesson}`);
       return h("div", caption, plot, behind(["scene", "algorithm", x, y], points));
     };
-    put(scatter, answer.scatter.map(pair));
+    put(scatter, answer.scatter.length ? answer.scatter.map(pair) : h("p.hint", "No two columns vary together here."));
   }
 
   async function drawHistogram() {

@@ -9,7 +9,7 @@ import { chosen, chosenColumns } from "../scope.js";
 import { scoreIn } from "../scores.js";
 import * as state from "../state.js";
 import { grouped, refocused, weightControl } from "../weights.js";
-import { badge, colourOf, named, regionWords, spoken } from "../words.js";
+import { badge, colourOf, named, regionWords, spoken, termWords } from "../words.js";
 
 const ALL_WEIGHT = 0.9; // of a term that would leave nothing for the others
 const turned = new Set(); // properties and terms that the visitor expanded, or collapsed where all are expanded
@@ -98,6 +98,7 @@ function termRows(context, scores, { first, second }, term, { fold, weight, cont
     both: [first, second].map((name) => measured(scores, column, name)),
   }));
   const counted = [term.first, term.second];
+  const words = termWords(context, term.term);
   const plain = ({ both }) => both.every((one, at) => !one.reason && digits(one.value) === digits(counted[at]));
   const several = columns.length > 1;
   const score = (column, one) =>
@@ -114,11 +115,7 @@ function termRows(context, scores, { first, second }, term, { fold, weight, cont
       "data-term": term.term,
       "data-amount": term.amount,
       cells: [
-        cell(
-          { class: "text wrap" },
-          below.length > 0 ? fold(term.term, term.name) : term.name,
-          h("span.id", ` ${term.term}`),
-        ),
+        cell({ class: "text wrap" }, below.length > 0 ? fold(term.term, words) : words, h("span.id", ` ${term.term}`)),
         textCell(weight),
         ...counted.map((one) => cell({ "data-counted": full(one) }, value(one))),
         content,
@@ -206,7 +203,7 @@ export function createReasons(element, context) {
       const inner = members.flatMap((one) =>
         termRows(context, scores, explanation, one, {
           fold,
-          weight: control.slider([one.term], one.term, one.name),
+          weight: control.slider([one.term], one.term, termWords(context, one.term)),
           content: follows([one.term]),
         }),
       );
