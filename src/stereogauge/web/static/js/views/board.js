@@ -21,6 +21,9 @@ const BETTER = { higher: "higher is better", zero: "0 is best" };
 const least = () => (need() === "every-pixel" ? 1 : need() === "sure" ? 0 : Number(need()));
 const joined = (...texts) => texts.filter(Boolean).join(" · ");
 
+/** A rank, in brackets where the answer gives none. */
+export const bracketed = (rank, algorithm, place) => (algorithm in (rank.not_considered ?? {}) ? `(${place})` : place);
+
 /** What the italics among scores mean, where there are any. */
 export const italicsNote = (faint) =>
   faint.some(Boolean) &&
@@ -120,10 +123,7 @@ export function boardTable(data, context) {
   function rankText(row, own) {
     const span = own && own.rank_low !== own.rank_high;
     const place = row.group ? `A*${subscript(row.group)}` : row.rank;
-    return [
-      row.algorithm in (rank.not_considered ?? {}) ? `(${place})` : place,
-      span && h("span.pm", ` ${own.rank_low}–${own.rank_high}`),
-    ];
+    return [bracketed(rank, row.algorithm, place), span && h("span.pm", ` ${own.rank_low}–${own.rank_high}`)];
   }
 
   function valueText(row, own) {

@@ -2,6 +2,7 @@
 // numbers, and nothing else is drawn; once the finger rests, all is drawn again.
 
 import { digits, drawable } from "../format.js";
+import { bracketed } from "./board.js";
 
 /** A function that shows the ranked rows of a `reweighted` answer in the board. */
 export function following(board) {
@@ -15,7 +16,7 @@ export function following(board) {
   return (answer) => {
     for (const { algorithm, rank, value, was } of answer.rows) {
       const row = rows.get(algorithm);
-      row.querySelector("td.pin0").textContent = rank;
+      row.querySelector("td.pin0").textContent = bracketed(answer, algorithm, rank);
       row.querySelector("td.value").textContent = digits(value);
       row.classList.toggle("flipped", rank !== was);
     }
