@@ -90,7 +90,7 @@ def test_the_reasons_are_reached_by_keyboard(fresh: Visitor) -> None:
     fresh.ready()
     page.wait_for_selector("#why h2")
     assert "#versus?" in page.url
-    assert page.inner_text("#why h2").startswith("Why ")
+    assert page.inner_text("#why h2").startswith("What separates ")
     assert page.locator("#why [data-term]").count() > 0
 
 
