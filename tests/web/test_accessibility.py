@@ -72,8 +72,8 @@ def grave(tab: Visitor, page: str) -> list[str]:
 
 
 def test_every_page_that_the_site_knows_is_looked_at() -> None:
-    script = (STATIC / "js" / "main.js").read_text(encoding="utf-8")
-    titles = re.search(r"const TITLES = \{(.*?)\};", script, re.DOTALL)
+    script = (STATIC / "js" / "state.js").read_text(encoding="utf-8")
+    titles = re.search(r"export const VIEWS = \{(.*?)\};", script, re.DOTALL)
     assert titles is not None
     known = set(re.findall(r"^  (\w+):", titles.group(1), re.MULTILINE))
     assert known == {state.split("#")[1].split("?")[0] for state in PAGES.values()}
