@@ -27,7 +27,7 @@ const buttons = (name, make) =>
     .filter(([kind]) => make[kind])
     .map(([kind, type]) => button(kind.toUpperCase(), async () => save(`${name}.${kind}`, await make[kind](), type)));
 
-/** The buttons that save a chart, with its caption; `name` is that of the files, `over` how scenes become one number. */
+/** The buttons that save a chart with its caption; `name` is that of the files, `over` how scenes become a number. */
 export function takeAway(declared, context, { name, label, hidden, over }) {
   const caption = captionOf(context, label, over);
   const picture = (form) => saved(declared, form, { title: label, caption, hidden });

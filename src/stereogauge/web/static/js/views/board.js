@@ -31,7 +31,8 @@ export const italicsNote = (faint) =>
     "p.caption",
     "Scores in ",
     h("i", "italics"),
-    ` are too incomplete to be ranked: they cover less than ${percent(least())} of their pixels on some scene, or too few.`,
+    " are too incomplete to be ranked: they cover less than ",
+    `${percent(least())} of their pixels on some scene, or too few.`,
   );
 
 /** The table of `data`: a ranking, the scores of the selection, and intervals where they are known. */
