@@ -89,16 +89,16 @@ def wrong_values(
     other = flipped(rest) or depth_doubt(rest, calibration, file)
     if other is not None:
         return other
-    exact, inexact = _explanations(rest, calibration, file)
-    errors = [median_error(one.corrected(rest.found), rest.known) for one in (*exact, *inexact)]
+    explanations = _explanations(rest, calibration, file)
+    errors = [median_error(one.corrected(rest.found), rest.known) for one in explanations]
     spread = float(np.mean(np.abs(rest.known - np.median(rest.known))))
     enough = min(TELLING * rest.error, rest.tolerance, EXPLAINED * spread + 1e-3 * rest.typical)
     if not min(errors, default=math.inf) <= enough:
         return None
-    left = {one: _clipped_error(one.corrected(rest.found), rest) for one in (*exact, *inexact)}
-    good = AS_GOOD * min(left.values()) + AS_NEAR
-    best = min(exact, key=lambda one: left[one], default=None)
-    if best is None or left[best] > good:
+    left = {one: _clipped_error(one.corrected(rest.found), rest) for one in explanations}
+    best = min((one for one in explanations if one.settings), key=lambda one: left[one], default=None)
+    if best is None or left[best] > AS_GOOD * min(left.values()) + AS_NEAR:
+        inexact = [one for one in explanations if not one.settings]
         good = AS_GOOD * min(left[one] for one in inexact) + ROUND_SHARE * rest.typical
         best = next(one for one in inexact if left[one] <= good)
     lost = [code for code in codes if pair.is_wrong(code, best.corrected)]
@@ -110,35 +110,25 @@ def _clipped_error(found: Values, pair: SampledPair) -> float:
     return float(np.mean(np.fmin(np.abs(found - pair.known), pair.tolerance)))
 
 
-def _explanations(
-    pair: SampledPair, calibration: Calibration, file: DisparityFile | None
-) -> tuple[list[Correction], list[Correction]]:
-    """The map as a·d or d + b with a round value, and what no setting corrects: a·d + b, or with an odd value."""
+def _explanations(pair: SampledPair, calibration: Calibration, file: DisparityFile | None) -> list[Correction]:
+    """The map as a·d, d + b or a·d + b; settings correct it where the value of the first two is a round one."""
     scale, offset = (1.0, 0.0) if file is None else (file.per_px, file.offset)
-    exact: list[Correction] = []
-    inexact: list[Correction] = []
+    found: list[Correction] = []
     ratio, shift = typical_ratio(pair), float(np.median(pair.found - pair.known))
     if ratio and abs(ratio - 1) > NEAR_ROUND:
         rounded = _first_as_good(ratio, round_factors(ratio), lambda factor: pair.found / factor, pair)
         factor = ratio if rounded is None else rounded
+        kind, words = "negated" if factor == -1 else "wrong-scale", _scale_words(pair, factor)
         settings = "" if rounded is None else _settings(file, scale * rounded, offset / rounded)
-        one = Correction(
-            "negated" if factor == -1 else "wrong-scale",
-            lambda values: values / factor,
-            _scale_words(pair, factor),
-            settings,
-            "; no round scale explains it.",
-        )
-        (inexact if rounded is None else exact).append(one)
+        found.append(Correction(kind, lambda values: values / factor, words, settings, "; no round scale explains it."))
     if rank_correlation(pair.found, pair.known) < FALLS:
-        return exact, inexact  # no shift makes a map rise that falls
+        return found  # no shift makes a map rise that falls
     steps = [math.copysign(calibration.doffs, shift)] if _is_doffs(shift, calibration) else [float(round(shift))]
     whole = _first_as_good(shift, steps, lambda step: pair.found - step, pair)
+    step, words = shift if whole is None else whole, _offset_words(pair, shift, calibration)
     settings = "" if whole is None else _settings(file, scale, offset - whole)
-    step = shift if whole is None else whole
-    one = Correction("offset", lambda values: values - step, _offset_words(pair, shift, calibration), settings, ".")
-    (inexact if whole is None else exact).append(one)
-    return exact, inexact + _line(pair)
+    found.append(Correction("offset", lambda values: values - step, words, settings, "."))
+    return found + _line(pair)
 
 
 def _first_as_good(

@@ -19,7 +19,7 @@ from stereogauge.disparity import DisparityMap, as_disparity
 from stereogauge.errors import FileError, StereogaugeError, check_one_size, unknown_name
 from stereogauge.io import isolated, numpy_, pfm, png, tiff
 from stereogauge.io.content import Decoding, DepthGeometry, FileContent, display_name, fetch, inner_suffix, suffix_of
-from stereogauge.io.images import BY_PILLOW, LOSSY, PNG_SIGNATURE, decode_png, read_pixels, read_png_header
+from stereogauge.io.images import BY_PILLOW, PNG_SIGNATURE, decode_png, read_pixels, read_png_header
 from stereogauge.io.writing import write_bytes
 
 PathLike = str | os.PathLike[str]
@@ -191,6 +191,10 @@ ENCODINGS |= {
 }
 
 
+BY_SUFFIX = {suffix: encoding for encoding in ENCODINGS.values() for suffix in encoding.suffixes}
+"""The encodings that a suffix alone says."""
+
+
 def is_depth(encoding: str | None) -> bool:
     """Whether files of this encoding hold depths, which need a calibration."""
     return encoding in ENCODINGS and ENCODINGS[encoding].depth
@@ -205,47 +209,31 @@ def encoding_called(name: str) -> Encoding:
 
 def encoding_of_content(content: FileContent, decoding: Decoding) -> Encoding:
     """The encoding of a file for which none was given; an error unless suffix and bit depth make it certain."""
-    for encoding in ENCODINGS.values():
-        if content.suffix in encoding.suffixes:
-            return encoding
-    if content.suffix == ".pgm":
-        return _integer_encoding(content, decoding, "a PGM")
-    if content.suffix in BY_PILLOW and decoding.scale is None:
-        kind = "a picture with lossy compression" if content.suffix in LOSSY else "a BMP image"
-        raise content.error(
-            f"{kind} does not say how its values become disparities; set encoding "
-            "to middlebury and scale to the scene's (for example 4), or better give a PFM, NPY or PNG file."
-        )
-    if content.suffix in BY_PILLOW:
-        return ENCODINGS["middlebury"]
-    if content.suffix != ".png":
+    if content.suffix in BY_SUFFIX:
+        return BY_SUFFIX[content.suffix]
+    if content.suffix not in (".png", ".pgm", *BY_PILLOW):
         raise content.error(
             f"the suffix {content.suffix!r} does not say the encoding; give one of {', '.join(ENCODINGS)}."
         )
-    header = read_png_header(content)
-    if header.bit_depth == 16 and header.channels == 1 and decoding.scale is None:
-        return ENCODINGS["kitti"]
-    if header.bit_depth == 8 and header.channels == 3 and decoding.scale is None:
-        if not png.is_grey(decode_png(content)):
+    if decoding.scale is not None:
+        return ENCODINGS["middlebury"]
+    kind = {".pgm": "a PGM", ".bmp": "a BMP image"}.get(content.suffix, "a picture with lossy compression")
+    if content.suffix == ".png":
+        header = read_png_header(content)
+        if header.bit_depth == 16 and header.channels == 1:
+            return ENCODINGS["kitti"]
+        coloured = header.bit_depth == 8 and header.channels == 3
+        if coloured and not png.is_grey(decode_png(content)):
             raise content.error(
                 "a coloured PNG is either Sintel's (set encoding to sintel) or a picture in false colours, from which "
                 "disparities cannot be read back: save the numbers themselves (PFM, NPY or 16-bit PNG)."
             )
-        raise content.error(
-            "an RGB PNG of greys does not say how its values become disparities; set encoding "
-            "to middlebury and scale to the scene's (for example 4)."
-        )
-    article = "an" if header.bit_depth == 8 else "a"
-    return _integer_encoding(content, decoding, f"{article} {header.bit_depth}-bit PNG")
-
-
-def _integer_encoding(content: FileContent, decoding: Decoding, kind: str) -> Encoding:
-    """The encoding of integers if a scale was given; without a scale their meaning is unknown."""
-    if decoding.scale is not None:
-        return ENCODINGS["middlebury"]
+        of_greys = f"{'an' if header.bit_depth == 8 else 'a'} {header.bit_depth}-bit PNG"
+        kind = "an RGB PNG of greys" if coloured else of_greys
+    better = ", or better give a PFM, NPY or PNG file" if content.suffix in BY_PILLOW else ""
     raise content.error(
         f"{kind} does not say how its values become disparities; set encoding to middlebury and scale to the scene's "
-        "(for example 4)."
+        f"(for example 4){better}."
     )
 
 
@@ -253,8 +241,7 @@ def keeps_encoding(path: str | os.PathLike[str], encoding: str | None) -> bool:
     """Whether the suffix says the encoding, so that a stated one is not meant for this file; depths may be in any."""
     if encoding is None or is_depth(encoding) or encoding == "inverse":
         return False
-    suffix = inner_suffix(path)
-    return any(suffix in known.suffixes and known.id != encoding for known in ENCODINGS.values())
+    return inner_suffix(path) in BY_SUFFIX and BY_SUFFIX[inner_suffix(path)].id != encoding
 
 
 def leaves_scale_open(path: str | os.PathLike[str]) -> bool:
@@ -277,9 +264,8 @@ def fixes_encoding(path: str | os.PathLike[str]) -> bool:
 
 def encoding_to_write(suffix: str, name: str, decoding: Decoding) -> Encoding:
     """The encoding that a file name implies."""
-    for encoding in ENCODINGS.values():
-        if suffix in encoding.suffixes:
-            return encoding
+    if suffix in BY_SUFFIX:
+        return BY_SUFFIX[suffix]
     if suffix in (".png", ".pgm") and decoding.scale is not None:
         return ENCODINGS["middlebury"]
     if suffix == ".png":
