@@ -75,7 +75,7 @@ def test_a_stage_that_was_not_foreseen_leaves_the_rest_as_it_is() -> None:
 def test_an_evaluation_goes_through_the_stages_that_were_foreseen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("stereogauge.masks.geometry.cache.cache_folder", lambda name: tmp_path / name)
+    monkeypatch.setattr("stereogauge.masks.geometry.sets.cache_folder", lambda name: tmp_path / name)
     begun: list[str] = []
 
     @contextlib.contextmanager

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from stereogauge.hashing import PACKAGE, source_hash
-from stereogauge.masks.geometry import cache
-from stereogauge.masks.geometry.cache import cached_geometry_sets, sets_key
-from stereogauge.masks.geometry.sets import GeometrySets
+from stereogauge.masks.geometry import sets
+from stereogauge.masks.geometry.sets import GeometrySets, cached_geometry_sets, sets_key
 from stereogauge.protocol import GeometryParameters
 
 TRUTH = np.where(np.mgrid[:60, :80][1] < 40, 20.0, 60.0).astype(np.float32)
@@ -35,13 +34,13 @@ def same(first: GeometrySets, second: GeometrySets) -> bool:
 def computed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How often sets were really computed."""
     calls: list[int] = []
-    original = cache.geometry_sets
+    original = sets.geometry_sets
 
     def counting(*arguments: object) -> GeometrySets:
         calls.append(1)
         return original(*arguments)
 
-    monkeypatch.setattr(cache, "geometry_sets", counting)
+    monkeypatch.setattr(sets, "geometry_sets", counting)
     return calls
 
 
@@ -105,10 +104,10 @@ def test_the_key_changes_with_each_source_that_the_sets_depend_on(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     keys = {sets_key(TRUTH, BASE, 1.0, PARAMETERS, None)}
-    for place, changed in enumerate(cache.SOURCES):
+    for place, changed in enumerate(sets.SOURCES):
         package = tmp_path / str(place)
         package.mkdir()
-        for source in cache.SOURCES:
+        for source in sets.SOURCES:
             copy = shutil.copytree if (PACKAGE / source).is_dir() else shutil.copy
             copy(PACKAGE / source, package / source)
         more = package / changed
@@ -116,9 +115,9 @@ def test_the_key_changes_with_each_source_that_the_sets_depend_on(
             more /= "more.cpp" if changed == "native" else "more.py"
         with more.open("a") as file:
             file.write("# another line")
-        monkeypatch.setattr(cache, "source_hash", functools.partial(source_hash, package=package))
+        monkeypatch.setattr(sets, "source_hash", functools.partial(source_hash, package=package))
         keys.add(sets_key(TRUTH, BASE, 1.0, PARAMETERS, None))
-    assert len(keys) == 1 + len(cache.SOURCES)
+    assert len(keys) == 1 + len(sets.SOURCES)
 
 
 def test_every_module_behind_the_sets_lies_in_a_folder_of_the_sources() -> None:
@@ -127,7 +126,7 @@ def test_every_module_behind_the_sets_lies_in_a_folder_of_the_sources() -> None:
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     parts = {name.removeprefix("stereogauge.").replace(".", "/") + ".py" for name in loaded}
     own = {part for part in parts if part.startswith(("masks/", "kernels/")) and part != "masks/__init__.py"}
-    assert {part for part in own if not part.startswith(cache.SOURCES)} == set()
+    assert {part for part in own if not part.startswith(sets.SOURCES)} == set()
 
 
 def test_a_folder_that_cannot_be_written_costs_only_the_cache(tmp_path: Path, computed: list[int]) -> None:

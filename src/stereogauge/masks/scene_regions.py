@@ -16,10 +16,9 @@ from stereogauge.kernels.threads import at_once, fixed_blocks
 from stereogauge.kernels.views import bidirectional_visible, middlebury_v2_visible, z_buffer_visible
 from stereogauge.masks.declaration import declared_regions
 from stereogauge.masks.expression import Combination, Expression, check_region
-from stereogauge.masks.geometry.cache import cached_geometry_sets
 from stereogauge.masks.geometry.objects import ObjectKind, ObjectLabels, object_labels
 from stereogauge.masks.geometry.planes import drawn_planes
-from stereogauge.masks.geometry.sets import GeometrySets
+from stereogauge.masks.geometry.sets import GeometrySets, cached_geometry_sets
 from stereogauge.masks.labels import RegionLabels, pack_regions, whole_image
 from stereogauge.model import DisparityMap, Mask, Scene
 from stereogauge.protocol import Protocol, RegionParameters, Rule, load_protocol

@@ -1,7 +1,17 @@
-"""The geometry-aware pixel sets of a scene: edges with their bands, planes, curved surfaces, fine structures."""
+"""The geometry-aware pixel sets of a scene: edges with their bands, planes, curved surfaces, fine structures.
+
+They are kept on disk by a hash of everything that they depend on. A file is a NumPy archive that holds its own key and
+a checksum per member; a file that is damaged, of another key or not ours at all is computed again and replaced.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import threading
+import zipfile
+import zlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +20,8 @@ from msgspec.structs import asdict
 from numpy.typing import NDArray
 
 from stereogauge.errors import check_one_size
+from stereogauge.hashing import source_hash, values_hash
+from stereogauge.io.files import content_hash
 from stereogauge.kernels.edges import fill_rows
 from stereogauge.kernels.planes import distances_along_disparity
 from stereogauge.kernels.set_scores import normal_angles, plane_distances, second_differences, sum_and_count
@@ -18,9 +30,14 @@ from stereogauge.masks.geometry.edges import Bands, FineStructures, discontinuit
 from stereogauge.masks.geometry.plane_search import find_planes
 from stereogauge.masks.geometry.planes import Planes, plane_normals, planes_in_regions, value_step
 from stereogauge.model import DisparityMap, Mask
+from stereogauge.paths import cache_folder
 from stereogauge.protocol import GeometryParameters
 from stereogauge.stages import DISCONTINUITIES, FINE_STRUCTURES, PLANES, Stage, unseen
+from stereogauge.version import VERSION
 
+DAMAGED = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError)
+SOURCES = ("masks/geometry", "protocol.py", "kernels", "native")
+"""The code that sets depend on; whole folders, since modules move between them."""
 Positions = NDArray[np.int32]
 Values = NDArray[np.float32]
 
@@ -266,3 +283,65 @@ def curved_surfaces(truth: DisparityMap, base: Mask, sets: GeometrySets, least_s
     elsewhere = sets.mask(sets.surface) | sets.mask(sets.fine)
     smooth = smooth_pixels(truth, sets.plane_tolerance) & base & ~elsewhere
     return without_small_parts(smooth, least_share * truth.size)
+
+
+def sets_key(
+    truth: DisparityMap | None,
+    base: Mask,
+    resolution: float,
+    parameters: GeometryParameters,
+    drawn_planes: NDArray[Any] | None,
+    drawn_fine: Mask | None = None,
+) -> str:
+    """A hash of ground truth, evaluation mask, drawn sets, parameters, resolution and code."""
+    arrays = ["" if part is None else content_hash(part) for part in (truth, base, drawn_planes, drawn_fine)]
+    return values_hash([VERSION, source_hash(*SOURCES), repr(parameters), float(resolution), *arrays])[:40]
+
+
+def cached_geometry_sets(
+    truth: DisparityMap | None,
+    base: Mask,
+    resolution: float,
+    parameters: GeometryParameters,
+    drawn_planes: NDArray[Any] | None = None,
+    drawn_fine: Mask | None = None,
+    folder: Path | None = None,
+    stage: Stage = unseen,
+) -> GeometrySets:
+    """`geometry_sets` of the same arguments, read from `folder` (by default the cache) when computed before."""
+    key = sets_key(truth, base, resolution, parameters, drawn_planes, drawn_fine)
+    path = (folder or cache_folder("geometry")) / f"{key}.npz"
+    found = _read(path, key)
+    if found is not None:
+        return found
+    sets = geometry_sets(truth, base, resolution, parameters, drawn_planes, drawn_fine, stage)
+    _write(path, key, sets)
+    return sets
+
+
+def _read(path: Path, key: str) -> GeometrySets | None:
+    if not path.exists():
+        return None
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            if str(archive["key"]) != key:
+                return None
+            values = {name: archive[name] for name in GeometrySets.__struct_fields__}
+    except DAMAGED:
+        return None
+    scalars = {name: value.item() for name, value in values.items() if value.ndim == 0}
+    return GeometrySets(**{**values, **scalars})
+
+
+def _write(path: Path, key: str, sets: GeometrySets) -> None:
+    """Write beside the target and rename, so that no reader ever sees half a file; a full disk costs the cache only."""
+    arrays: dict[str, Any] = {"key": np.asarray(key), **sets.arrays()}
+    part = path.with_name(f"{key}.{os.getpid()}-{threading.get_ident()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("wb") as file:
+            np.savez(file, **arrays)
+        part.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
