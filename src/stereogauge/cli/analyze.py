@@ -73,9 +73,10 @@ def command(
 
 def _check(cube: ScoreCube, choices: AnalysisOptions) -> None:
     """Refuse what no analysis of these scores could use; what only some cannot use is theirs to say."""
+    from stereogauge.ranking.significance import check_alpha
+
     cube.select(metrics=[choices.metric], algorithms=list(choices.mark) or None)
-    if not 0 < choices.alpha < 1:
-        raise StereogaugeError(f"A significance level lies between 0 and 1, for example 0.05; found {choices.alpha:g}.")
+    check_alpha(choices.alpha)
 
 
 def _write(figures: list[FigureEntry], out: Path) -> None:

@@ -17,7 +17,7 @@ from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.bootstrap import LEVEL, beats, rank_interval, redrawn_means
 from stereogauge.ranking.profile import Profile
 from stereogauge.ranking.ranks import DIGITS, final_ranks
-from stereogauge.ranking.significance import greater_p, scenes_for_pair
+from stereogauge.ranking.significance import check_alpha, greater_p, scenes_for_pair
 from stereogauge.ranking.weighted_score import PROPORTIONATE, Disproportion, WeightedScore, weigh
 from stereogauge.scores.aggregation import charged
 from stereogauge.scores.cube import ScoreCube, Values
@@ -244,10 +244,7 @@ class Settings(NamedTuple):
 
     def check(self) -> None:
         """Refuse what is no level of significance, tolerance or number of draws."""
-        if not 0 < self.alpha < 1:
-            raise StereogaugeError(
-                f"A significance level lies between 0 and 1, for example 0.05; found {self.alpha:g}."
-            )
+        check_alpha(self.alpha)
         if not 0 <= self.tolerance < 1:
             raise StereogaugeError(f"A tolerance is a share from 0 to 1, for example 0.05; found {self.tolerance:g}.")
         if self.draws < 1:

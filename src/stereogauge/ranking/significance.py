@@ -151,12 +151,17 @@ def friedman(
     return friedman_of(costs.algorithms, within, selection, alpha)
 
 
+def check_alpha(alpha: float) -> None:
+    """Raise an error unless `alpha` is a level of significance."""
+    if not 0 < alpha < 1:
+        raise StereogaugeError(f"A significance level lies between 0 and 1, for example 0.05; found {alpha:g}.")
+
+
 def friedman_of(algorithms: Sequence[str], costs: Values, selection: Selection, alpha: float = 0.05) -> Friedman:
     """Friedman's test of one cost per (algorithm, independent scene), e.g. what each adds to a weighted score."""
     from scipy.stats import friedmanchisquare, studentized_range
 
-    if not 0 < alpha < 1:
-        raise StereogaugeError(f"A significance level lies between 0 and 1, for example 0.05; found {alpha:g}.")
+    check_alpha(alpha)
     count, blocks = costs.shape
     if count < 3 or blocks < 2:
         raise StereogaugeError(
