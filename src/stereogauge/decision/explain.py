@@ -27,7 +27,7 @@ from stereogauge.ranking.profile import Profile, composed_weights, metric_words,
 from stereogauge.ranking.ranks import DIGITS
 from stereogauge.ranking.run import Scores
 from stereogauge.ranking.significance import greater_p
-from stereogauge.ranking.weighted_score import Term, WeightedScore, with_stand_ins
+from stereogauge.ranking.weighted_score import WeightedScore, with_stand_ins
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import Values
 from stereogauge.scores.selection import missing_rule
@@ -59,6 +59,8 @@ OWN_PARTS: Mapping[str, str] = {
 }
 """The part to which metrics bound to these pixel sets belong as a whole."""
 MEAN_ERROR, SQUARED_ERROR = "bias", ("mse", "rms")
+SHIFT_COLUMNS = (Column(MEAN_ERROR, "all"), Column(SQUARED_ERROR[0], "all"))
+"""What shows a common shift."""
 CANCELLED = 1e-9
 UNATTRIBUTED = "not attributed"
 """The name of the part of a difference that no region accounts for."""
@@ -98,11 +100,6 @@ def part_columns(column: Column) -> Mapping[str, Column]:
     return {part: Column(column.metric, region_id(f"({column.region})&{part}")) for part in PARTS}
 
 
-def shift_columns() -> tuple[Column, ...]:
-    """The columns that show a common shift."""
-    return Column(MEAN_ERROR, "all"), Column(SQUARED_ERROR[0], "all")
-
-
 def stored_statistics(cube: ScoreCube, algorithms: Iterable[str]) -> dict[tuple[str, str, Column], Amount]:
     """What a cube holds of the columns of some algorithms."""
     if cube.sums is None or cube.counts is None:
@@ -138,12 +135,6 @@ def measured_statistics(
     return found, reasons
 
 
-def own_part(column: Column) -> NDArray[np.float64] | None:
-    """All of the difference in the part that a metric with pixels of its own belongs to; None for other metrics."""
-    own = OWN_PARTS.get(column.declared.metric.region or "")
-    return None if own is None else np.array([float(part == own) for part in PARTS])
-
-
 def part_shares(column: Column, scene: str, a: str, b: str, known: Statistics) -> NDArray[np.float64] | None:
     """Shares of the difference a − b in a column that arise in each part, in the order of `PARTS`; they sum to 1.
 
@@ -173,24 +164,13 @@ def part_shares(column: Column, scene: str, a: str, b: str, known: Statistics) -
     return None if abs(difference) <= CANCELLED * size else np.asarray(found / difference, np.float64)
 
 
-class MeanErrors(NamedTuple):
-    """How two maps of a scene differ in the mean of their signed errors, in px, and in its square and the rest.
+def common_shift(scene: str, a: str, b: str, known: Statistics, amount: float) -> float | None:
+    """The difference of the means of two maps' signed errors, second − first in px, where it makes most of `amount`.
 
-    The mean of e² is the square of the mean of e, and the variance of e. `square` and `variance` are differences of the
-    first and the second map.
+    The mean of e² is the square of the mean of e, and the variance of e: a shift makes most of the difference of the
+    squared errors where the squares of the means differ more than the variances do, and as `amount` does. None where it
+    does not, and where mean or squared errors are not known.
     """
-
-    shift: float
-    square: float
-    variance: float
-
-    def explains(self, amount: float) -> bool:
-        """Whether a shift makes most of the squared errors' difference, which has the sign of `amount`."""
-        return self.square * amount > 0 and abs(self.square) > abs(self.variance)
-
-
-def mean_errors(scene: str, a: str, b: str, known: Statistics) -> MeanErrors | None:
-    """How the errors of two maps differ in their mean; None where mean and squared errors are not known."""
     means, squares = [], []
     for name in (a, b):
         signed = known.get((name, scene, Column(MEAN_ERROR, "all")))
@@ -201,20 +181,14 @@ def mean_errors(scene: str, a: str, b: str, known: Statistics) -> MeanErrors | N
         means.append(signed.total / signed.pixels)
         squares.append(square.total / square.pixels)
     by_mean = means[0] ** 2 - means[1] ** 2
-    return MeanErrors(means[1] - means[0], by_mean, squares[0] - squares[1] - by_mean)
+    explains = by_mean * amount > 0 and abs(by_mean) > abs(squares[0] - squares[1] - by_mean)
+    return means[1] - means[0] if explains else None
 
 
 def _averages(metric: Metric) -> bool:
     """Whether a metric divides by its count: twice the sum over twice the pixels is the same value."""
     assert metric.finalize is not None
     return math.isclose(metric.finalize(2.0, 4), metric.finalize(1.0, 2))
-
-
-def with_rest(shares: NDArray[np.float64] | None) -> Values:
-    """Shares over the parts and, last, over what cannot be attributed."""
-    if shares is None:
-        return np.append(np.zeros(len(PARTS)), 1.0)
-    return np.append(shares, 0.0)
 
 
 class Reason(NamedTuple):
@@ -451,7 +425,7 @@ def explained(
     reasons: list[str] = []
     if maps is not None:
         columns = [part for column in score.costs.columns for part in (column, *part_columns(column).values())]
-        measured, reasons = measured_statistics(maps, (a, b), score.scenes, [*columns, *shift_columns()], progress)
+        measured, reasons = measured_statistics(maps, (a, b), score.scenes, [*columns, *SHIFT_COLUMNS], progress)
         known |= {key: amount for key, amount in measured.items() if key not in known}
     pieces = _pieces(score, a, b, known)
     causes, shift = _causes(score.scenes, a, b, pieces, known)
@@ -469,13 +443,12 @@ def explained(
             second=float(score.mean_scores(term)[rows[1]]),
             amount=float(pieces[place].sum()),
             name=metric_words(term, with_id=False),
-            part=_own_name(score, entry),
+            part=PARTS.get(OWN_PARTS.get(score.costs.column_at(entry.flat[0]).declared.metric.region or "", ""), ""),
             first_contribution=float(score.by_term[rows[0], place]),
             second_contribution=float(score.by_term[rows[1], place]),
         )
         for place, (term, entry) in enumerate(score.terms.items())
     )
-    *parts, rest = pieces.sum(axis=(0, 1)).tolist()
     complete = completeness_of(source.cube)
     return Explanation(
         first=a,
@@ -484,7 +457,7 @@ def explained(
         scores=(float(score.value[rows[0]]), float(score.value[rows[1]])),
         terms=terms,
         scenes=tuple(map(Piece, score.scenes, pieces.sum(axis=(0, 2)).tolist())),
-        regions=(*map(Piece, PARTS.values(), parts), Piece(UNATTRIBUTED, rest, attributed=False)),
+        regions=_by_part(pieces),
         causes=causes,
         shift=shift,
         pieces=pieces,
@@ -505,34 +478,34 @@ def _pieces(score: WeightedScore, a: str, b: str, known: Statistics) -> Values:
     pieces = np.zeros((len(score.terms), len(score.scenes), len(PARTS) + 1))
     for place, term in enumerate(score.terms.values()):
         for flat, amount in zip(term.flat, term.amounts[first] - term.amounts[second], strict=True):
-            scene = int(costs.scene_of[flat])
-            column = costs.columns[costs.column_of[flat]]
-            shares = own_part(column)
-            if shares is None and np.isfinite(costs.matrix[[first, second], flat]).all():
+            scene, column = int(costs.scene_of[flat]), costs.column_at(flat)
+            own = OWN_PARTS.get(column.declared.metric.region or "")
+            shares = None
+            if own is None and np.isfinite(costs.matrix[[first, second], flat]).all():
                 shares = part_shares(column, score.scenes[scene], a, b, known)
-            pieces[place, scene] += amount * with_rest(shares)
+            if shares is None:
+                pieces[place, scene, -1 if own is None else list(PARTS).index(own)] += amount
+            else:
+                pieces[place, scene, :-1] += amount * shares
     return pieces
+
+
+def _by_part(pieces: Values) -> tuple[Piece, ...]:
+    """The sums over terms and scenes, by part."""
+    *parts, rest = pieces.sum(axis=(0, 1)).tolist()
+    return (*map(Piece, PARTS.values(), parts), Piece(UNATTRIBUTED, rest, attributed=False))
 
 
 def _causes(
     scenes: Sequence[str], a: str, b: str, pieces: Values, known: Statistics
 ) -> tuple[tuple[Piece, ...], float]:
     """The difference by cause, and the mean of the common shifts."""
-    shifted, shifts = np.zeros(len(scenes), bool), []
-    for place, scene in enumerate(scenes):
-        found = mean_errors(scene, a, b, known)
-        if found is not None and found.explains(float(pieces[:, place].sum())):
-            shifted[place] = True
-            shifts.append(found.shift)
-    *parts, rest = pieces[:, ~shifted].sum(axis=(0, 1)).tolist()
-    causes = (Piece(SHIFT, float(pieces[:, shifted].sum())), *map(Piece, PARTS.values(), parts))
-    return (*causes, Piece(UNATTRIBUTED, rest, attributed=False)), float(np.mean(shifts)) if shifts else 0.0
-
-
-def _own_name(score: WeightedScore, entry: Term) -> str:
-    """The name of the part that a term belongs to as a whole, "" where it belongs to none."""
-    own = own_part(score.costs.columns[score.costs.column_of[entry.flat[0]]])
-    return "" if own is None else list(PARTS.values())[int(own.argmax())]
+    amounts = pieces.sum(axis=(0, 2)).tolist()
+    found = [common_shift(scene, a, b, known, amount) for scene, amount in zip(scenes, amounts, strict=True)]
+    shifts = [shift for shift in found if shift is not None]
+    shifted = np.array([shift is not None for shift in found])
+    causes = (Piece(SHIFT, float(pieces[:, shifted].sum())), *_by_part(pieces[:, ~shifted]))
+    return causes, float(np.mean(shifts)) if shifts else 0.0
 
 
 def _undivided(
@@ -547,7 +520,7 @@ def _undivided(
             continue
         if not np.isfinite(costs.matrix[rows][:, entry.flat]).all():
             reasons["sparse"].append(term)
-        elif any(part_columns(costs.columns[costs.column_of[flat]]) for flat in entry.flat):
+        elif any(part_columns(costs.column_at(flat)) for flat in entry.flat):
             reasons["not-stored"].append(term)
         else:
             reasons["not-pixels"].append(term)
@@ -561,7 +534,7 @@ def _undivided(
 
 def _part_metrics(score: WeightedScore, term: str) -> Iterator[str]:
     """What `evaluate --metrics` computes on the parts: the metric, or its columns where it has pixels of its own."""
-    column = score.costs.columns[score.costs.column_of[score.terms[term].flat[0]]]
+    column = score.costs.column_at(score.terms[term].flat[0])
     if column.declared.metric.region is None:
         yield column.metric
     else:

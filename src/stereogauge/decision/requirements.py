@@ -256,11 +256,6 @@ class Fulfilment(Struct, frozen=True, eq=False):
         return self.out_of_reach is None
 
     @property
-    def limits(self) -> Values:
-        """The limits, in the order of the requirements."""
-        return np.array([one.limit for one in self.requirements])
-
-    @property
     def measured(self) -> NDArray[np.bool_]:
         """Which requirements at least one algorithm was measured by."""
         return np.asarray(~np.isnan(self.values).all(axis=0), np.bool_)
@@ -268,7 +263,7 @@ class Fulfilment(Struct, frozen=True, eq=False):
     @property
     def margins(self) -> Values:
         """1 − value / limit: 0.2 is a fifth below the limit, negative ones miss it; for a limit of 0, −value."""
-        limits = self.limits
+        limits = np.array([one.limit for one in self.requirements])
         safe = np.where(limits > 0, limits, 1.0)
         return np.where(limits > 0, 1 - self.values / safe, -self.values)
 
@@ -284,16 +279,14 @@ class Fulfilment(Struct, frozen=True, eq=False):
         """Share of the draws of scenes in which each algorithm meets every measured requirement."""
         return np.asarray(self.holds.mean(axis=0), np.float64)
 
-    def met(self, algorithm: int, requirement: int) -> bool:
-        """Whether an algorithm keeps the limit."""
-        return bool(self.values[algorithm, requirement] <= self.requirements[requirement].limit)
-
     def meets(self, algorithm: int) -> bool | None:
         """Whether an algorithm keeps every limit; None where it keeps the measured ones and others are not measured."""
-        known = [k for k in range(len(self.requirements)) if not math.isnan(self.values[algorithm, k])]
-        if not all(self.met(algorithm, k) for k in known):
+        limits = [one.limit for one in self.requirements]
+        kept = [value <= limit for value, limit in zip(self.values[algorithm], limits, strict=True)]
+        unknown = np.isnan(self.values[algorithm])
+        if not np.all(kept | unknown):
             return False
-        return True if len(known) == len(self.requirements) else None
+        return None if unknown.any() else True
 
     @property
     def fulfilling(self) -> tuple[str, ...]:

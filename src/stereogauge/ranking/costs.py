@@ -59,6 +59,10 @@ class Costs(HasColumns, Struct, frozen=True, eq=False, dict=True):
         by_column = np.array([self.metrics.index(column.metric) for column in self.columns], np.intp)
         return by_column[self.column_of]
 
+    def column_at(self, flat: np.intp) -> Column:
+        """The column of a flat one."""
+        return self.columns[int(self.column_of[flat])]
+
     @property
     def labels(self) -> tuple[str, ...]:
         """Names of the flat columns, for example `teddy bad@1:nonocc`."""
