@@ -10,11 +10,11 @@ import itertools
 import json
 import operator
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sql
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import Connection, RowMapping
 
 from stereogauge.errors import FileError, MissingDependency, cause
 from stereogauge.protocol import parse_protocol
@@ -23,7 +23,7 @@ from stereogauge.scores.score import NEEDED, CellScores, Score, cells_of_scores,
 from stereogauge.store import schema
 from stereogauge.store.listing import map_record
 from stereogauge.store.read import all_scenes, tag_book
-from stereogauge.store.rows import cell_of_row, dataset_ids, insert_new, known_column_sets, mapping
+from stereogauge.store.rows import CellKey, cell_of_row, dataset_ids, insert_new, known_column_sets, mapping
 from stereogauge.store.sources import tags_of_text, tags_text
 from stereogauge.store.write import write_cells, write_maps, write_protocol, write_tags
 from stereogauge.tags import TagBook, Tags
@@ -187,64 +187,58 @@ def _arrow() -> tuple[Any, Any]:
     return pyarrow, parquet
 
 
-Key = tuple[str, str, str, str]
-
-
 def merge_stores(source: Connection, target: Connection) -> int:
     """Copy everything from `source` that `target` lacks or holds in an older state; returns the number of cells that
     came in.
     """
     _copy_names(source, target)
     runs = _copy_runs(source, target)
-    sets = known_column_sets(source)
-    scene_names = all_scenes(source)
-    algorithm_names = mapping(source, sql.select(schema.algorithms.c.id, schema.algorithms.c.name))
-    hashes = mapping(source, sql.select(schema.scorings.c.id, schema.scorings.c.hash))
-    present = _state(target)
-    taken: set[Key] = set()
-    for number, (dataset, scene) in scene_names.items():
+    sets, key_of, present = known_column_sets(source), _keys_of(source), _state(target)
+    taken: set[CellKey] = set()
+    for scene in all_scenes(source):
         arriving: dict[int, list[tuple[CellScores, float]]] = {}
-        rows = source.execute(sql.select(schema.scores).where(schema.scores.c.scene_id == number)).mappings()
+        rows = source.execute(sql.select(schema.scores).where(schema.scores.c.scene_id == scene)).mappings()
         for row in rows:
-            cell = cell_of_row(
-                row,
-                sets[row["column_set_id"]],
-                dataset=dataset,
-                scene=scene,
-                algorithm=algorithm_names[row["algorithm_id"]],
-                protocol=hashes[row["scoring_id"]],
-            )
-            key = (cell.dataset, cell.scene, cell.algorithm, cell.protocol)
+            key = key_of(row)
+            cell = cell_of_row(row, sets[row["column_set_id"]], key)
             wanted = _wanted(cell, row["written"], present.get(key))
             if wanted is not None:
                 arriving.setdefault(runs[row["run_id"]], []).append((wanted, row["written"]))
                 taken.add(key)
         for run, cells in arriving.items():
             write_cells(target, [cell for cell, _ in cells], run, [written for _, written in cells])
-    moved = sorted({(dataset, scene, algorithm) for dataset, scene, algorithm, _ in taken})
+    moved = sorted({key[:3] for key in taken})
     records = (map_record(source, algorithm, dataset, scene) for dataset, scene, algorithm in moved)
     write_maps(target, [record for record in records if record is not None])
     return len(taken)
 
 
+def _keys_of(connection: Connection) -> Callable[[RowMapping], CellKey]:
+    """What gives the names of a row of scores."""
+    scenes = all_scenes(connection)
+    algorithms = mapping(connection, sql.select(schema.algorithms.c.id, schema.algorithms.c.name))
+    hashes = mapping(connection, sql.select(schema.scorings.c.id, schema.scorings.c.hash))
+    return lambda row: CellKey(*scenes[row["scene_id"]], algorithms[row["algorithm_id"]], hashes[row["scoring_id"]])
+
+
+def _rows_of(connection: Connection, table: sql.Table) -> list[RowMapping]:
+    return list(connection.execute(sql.select(table).order_by(table.c.id)).mappings())
+
+
+def _without_id(row: RowMapping) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key != "id"}
+
+
 def _copy_names(source: Connection, target: Connection) -> None:
     for text in source.execute(sql.select(schema.protocols.c.text)).scalars():
         write_protocol(target, parse_protocol(text, "merged store"))
-    datasets = source.execute(sql.select(schema.datasets)).mappings().all()
-    insert_new(target, schema.datasets, [{key: row[key] for key in ("name", "version", "root")} for row in datasets])
+    datasets = _rows_of(source, schema.datasets)
+    insert_new(target, schema.datasets, list(map(_without_id, datasets)))
     numbers = dataset_ids(target, [row["name"] for row in datasets])
     owner = {row["id"]: numbers[row["name"]] for row in datasets}
-    scenes = source.execute(sql.select(schema.scenes)).mappings().all()
-    kept = ("name", "position", "content", "sources", "tags")
-    insert_new(
-        target,
-        schema.scenes,
-        [{"dataset_id": owner[row["dataset_id"]], **{key: row[key] for key in kept}} for row in scenes],
-    )
-    algorithms = source.execute(sql.select(schema.algorithms).order_by(schema.algorithms.c.id)).mappings().all()
-    insert_new(
-        target, schema.algorithms, [{key: value for key, value in row.items() if key != "id"} for row in algorithms]
-    )
+    scenes = [_without_id(row) | {"dataset_id": owner[row["dataset_id"]]} for row in _rows_of(source, schema.scenes)]
+    insert_new(target, schema.scenes, scenes)
+    insert_new(target, schema.algorithms, list(map(_without_id, _rows_of(source, schema.algorithms))))
     arriving, present = tag_book(source), tag_book(target)
     write_tags(
         target,
@@ -259,32 +253,26 @@ def _copy_runs(source: Connection, target: Connection) -> dict[int, int]:
     """Runs are copied once: a second merge of the same store finds them by start, host and command."""
     table = schema.runs
     numbers: dict[int, int] = {}
-    for row in source.execute(sql.select(table).order_by(table.c.id)).mappings().all():
-        values = {key: value for key, value in row.items() if key != "id"}
-        same = sql.select(table.c.id).where(
-            table.c.started == values["started"], table.c.host == values["host"], table.c.command == values["command"]
-        )
-        found = target.execute(same).scalar()
+    for row in _rows_of(source, table):
+        same = (table.c[name] == row[name] for name in ("started", "host", "command"))
+        found = target.execute(sql.select(table.c.id).where(*same)).scalar()
         if found is None:
-            key = target.execute(table.insert().values(**values)).inserted_primary_key
+            key = target.execute(table.insert().values(**_without_id(row))).inserted_primary_key
             assert key is not None
             found = key[0]
         numbers[row["id"]] = int(found)
     return numbers
 
 
-def _state(target: Connection) -> dict[Key, list[tuple[int, float, frozenset[VersionedColumn]]]]:
+def _state(target: Connection) -> dict[CellKey, list[tuple[int, float, frozenset[VersionedColumn]]]]:
     """What the target holds of each cell: (inputs, written, columns) of its rows."""
-    table = schema.scores
     sets = {number: frozenset(columns) for number, columns in known_column_sets(target).items()}
-    scenes = all_scenes(target)
-    algorithms = mapping(target, sql.select(schema.algorithms.c.id, schema.algorithms.c.name))
-    hashes = mapping(target, sql.select(schema.scorings.c.id, schema.scorings.c.hash))
-    state: dict[Key, list[tuple[int, float, frozenset[VersionedColumn]]]] = {}
+    key_of = _keys_of(target)
+    state: dict[CellKey, list[tuple[int, float, frozenset[VersionedColumn]]]] = {}
+    table = schema.scores
     query = sql.select(*table.c["scoring_id", "scene_id", "algorithm_id", "column_set_id", "inputs", "written"])
-    for scoring, scene, algorithm, column_set, inputs, written in target.execute(query):
-        key = (*scenes[scene], algorithms[algorithm], hashes[scoring])
-        state.setdefault(key, []).append((inputs, written, sets[column_set]))
+    for row in target.execute(query).mappings():
+        state.setdefault(key_of(row), []).append((row["inputs"], row["written"], sets[row["column_set_id"]]))
     return state
 
 

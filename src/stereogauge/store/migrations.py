@@ -32,7 +32,7 @@ def add_check_sums(connection: Connection) -> None:
     for number in connection.execute(sql.select(table.c.id)).scalars().all():
         row = connection.execute(sql.select(table).where(table.c.id == number)).mappings().one()
         own = of_row(connection, number)
-        named = names_sum(own["protocol"], own["dataset"], own["scene"], own["algorithm"])
+        named = names_sum(own.protocol, *own[:3])
         arrays = [bytes(row[part]) for part in PACKED]
         crc = check_sum(named, sets[row["column_set_id"]], row["inputs"], *arrays)
         connection.execute(table.update().where(table.c.id == number).values(crc=crc))

@@ -28,6 +28,7 @@ from stereogauge.scores.score import CellScores, joined
 from stereogauge.store import schema
 from stereogauge.store.rows import (
     PACKED,
+    CellKey,
     cell_of_row,
     check_sum,
     columns_sum,
@@ -473,14 +474,8 @@ def read_cells(connection: Connection, selection: RowSelection) -> Iterator[Cell
         by_algorithm: dict[int, list[CellScores]] = {}
         for row in rows:
             number = row["algorithm_id"]
-            cell = cell_of_row(
-                row,
-                sets[row["column_set_id"]],
-                dataset=dataset,
-                scene=scene,
-                algorithm=selection.algorithms[number],
-                protocol=selection.protocol,
-            )
+            key = CellKey(dataset, scene, selection.algorithms[number], selection.protocol)
+            cell = cell_of_row(row, sets[row["column_set_id"]], key)
             by_algorithm.setdefault(number, []).append(cell)
         for number in selection.algorithms:
             whole = joined(by_algorithm[number]) if number in by_algorithm else None

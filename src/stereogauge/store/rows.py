@@ -7,7 +7,7 @@ import json
 import time
 import zlib
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sql
@@ -139,19 +139,20 @@ def known_column_sets(connection: Connection) -> dict[int, tuple[VersionedColumn
     return {number: tuple(columns[place] for place in json.loads(text)) for number, text in rows}
 
 
-def of_row(connection: Connection, number: int) -> dict[str, str]:
-    """Dataset, scene, algorithm and protocol of one row of scores."""
-    query = (
-        sql.select(
-            schema.datasets.c.name.label("dataset"),
-            schema.scenes.c.name.label("scene"),
-            schema.algorithms.c.name.label("algorithm"),
-            schema.scorings.c.hash.label("protocol"),
-        )
-        .select_from(schema.named_scores)
-        .where(schema.scores.c.id == number)
-    )
-    return dict(connection.execute(query).mappings().one())
+class CellKey(NamedTuple):
+    """The names of a cell."""
+
+    dataset: str
+    scene: str
+    algorithm: str
+    protocol: str
+
+
+def of_row(connection: Connection, number: int) -> CellKey:
+    """The names of one row of scores."""
+    names = (schema.datasets.c.name, schema.scenes.c.name, schema.algorithms.c.name, schema.scorings.c.hash)
+    query = sql.select(*names).select_from(schema.named_scores).where(schema.scores.c.id == number)
+    return CellKey(*connection.execute(query).one())
 
 
 PACKED: Mapping[str, tuple[str, str]] = {
@@ -205,21 +206,16 @@ def damaged(what: str) -> StoreError:
     )
 
 
-def cell_of_row(
-    row: RowMapping, columns: tuple[VersionedColumn, ...], *, dataset: str, scene: str, algorithm: str, protocol: str
-) -> CellScores:
+def cell_of_row(row: RowMapping, columns: tuple[VersionedColumn, ...], key: CellKey) -> CellScores:
     """The cell that a `scores` row holds; one that is not as it was written is refused."""
-    names = names_sum(protocol, dataset, scene, algorithm)
+    names = names_sum(key.protocol, *key[:3])
     if row["crc"] != check_sum(names, columns_sum(columns), row["inputs"], *(bytes(row[name]) for name in PACKED)):
-        raise damaged(f"{algorithm} on {scene}")
+        raise damaged(f"{key.algorithm} on {key.scene}")
     arrays: dict[str, Any] = {
         part: np.frombuffer(row[name], kind).astype(kind[1:]) for name, (part, kind) in PACKED.items()
     }
     return CellScores(
-        dataset=dataset,
-        scene=scene,
-        algorithm=algorithm,
-        protocol=protocol,
+        **key._asdict(),
         columns=columns,
         **arrays,
         notes={int(place): note for place, note in json.loads(row["notes"]).items()} if row["notes"] else {},
@@ -265,7 +261,7 @@ def read_damage(connection: Connection) -> list[str]:
     for number in connection.execute(sql.select(table.c.id).order_by(table.c.id)).scalars().all():
         row = connection.execute(sql.select(table).where(table.c.id == number)).mappings().one()
         try:
-            cell_of_row(row, sets[row["column_set_id"]], **of_row(connection, number))
+            cell_of_row(row, sets[row["column_set_id"]], of_row(connection, number))
         except StoreError as problem:
             found.append(str(problem))
         except (KeyError, ValueError, TypeError, sql.exc.NoResultFound) as problem:

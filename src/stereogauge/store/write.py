@@ -397,7 +397,7 @@ def _delete_outdated(connection: Connection, cells: Sequence[CellScores], keys: 
 def _cut(connection: Connection, number: int, columns: tuple[VersionedColumn, ...], kept: list[int]) -> None:
     table = schema.scores
     row = connection.execute(sql.select(table).where(table.c.id == number)).mappings().one()
-    rest = cell_of_row(row, columns, **of_row(connection, number)).take(kept)
+    rest = cell_of_row(row, columns, of_row(connection, number)).take(kept)
     column_set = column_set_ids(connection, [rest.columns])[rest.columns]
     connection.execute(table.update().where(table.c.id == number).values(column_set_id=column_set, **packed(rest)))
 
