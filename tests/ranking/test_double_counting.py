@@ -7,8 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from stereogauge.errors import StereogaugeError
+from stereogauge.masks.standard import PARTITION
 from stereogauge.ranking import Column, ScoreCube
-from stereogauge.ranking.relations import NESTED, PARTITION, DoubleCounting, double_counting, nested, partition
+from stereogauge.ranking.relations import NESTED, DoubleCounting, double_counting, nested, partition
 
 REGIONS = (*NESTED, *PARTITION)
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.stats import linregress
 
 from stereogauge.errors import StereogaugeError, one_of
+from stereogauge.masks.standard import PARTITION
 from stereogauge.metrics.costs import percent
 from stereogauge.ranking.run import rank
 from stereogauge.ranking.stability import agreement
@@ -251,7 +252,6 @@ def _kendall(cube: ScoreCube, first: Column, second: Column) -> float:
 
 
 NESTED = ("disc", "nonocc", "all")
-PARTITION = ("boundary", "interior", "occluded")
 Counts = NDArray[np.int64]
 
 

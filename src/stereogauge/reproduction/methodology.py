@@ -12,9 +12,9 @@ from stereogauge.evaluation.evaluate import evaluate
 from stereogauge.figures.analysis import counted_errors_data
 from stereogauge.figures.ranking import alike_data, layers_data
 from stereogauge.masks.scene_regions import regions as pixel_sets
-from stereogauge.masks.standard import check_partition
+from stereogauge.masks.standard import PARTITION, check_partition
 from stereogauge.ranking.model import Ranking
-from stereogauge.ranking.relations import PARTITION, double_counting, nested
+from stereogauge.ranking.relations import double_counting, nested
 from stereogauge.ranking.run import rank
 from stereogauge.reproduction.declaration import FurtherNumbers, Paper, Recorder
 from stereogauge.reproduction.material import SCALES, Material
