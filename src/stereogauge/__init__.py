@@ -31,7 +31,7 @@ _PUBLIC = {
     "load_dataset": "stereogauge.datasets",
     "load_protocol": "stereogauge.protocol",
     "load_results": "stereogauge.datasets.results.find",
-    "log_scores": "stereogauge.report.loggers",
+    "log_scores": "stereogauge.evaluation.running",
     "match": "stereogauge.matching.run",
     "open_store": "stereogauge.store",
     "picture": "stereogauge.evaluation.evaluate",
@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from stereogauge.evaluation.evaluate import evaluate as evaluate
     from stereogauge.evaluation.evaluate import picture as picture
     from stereogauge.evaluation.running import Running as Running
+    from stereogauge.evaluation.running import log_scores as log_scores
     from stereogauge.io import read_disparity as read_disparity
     from stereogauge.io import write_disparity as write_disparity
     from stereogauge.masks.scene_regions import regions as regions
@@ -70,7 +71,6 @@ if TYPE_CHECKING:
     from stereogauge.protocol import Protocol as Protocol
     from stereogauge.protocol import load_protocol as load_protocol
     from stereogauge.ranking import rank as rank
-    from stereogauge.report.loggers import log_scores as log_scores
     from stereogauge.scores.table import ScoreTable as ScoreTable
     from stereogauge.store import open_store as open_store
     from stereogauge.tuning import tune as tune

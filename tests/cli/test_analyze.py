@@ -11,7 +11,6 @@ import pytest
 import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.ranking import Column, ScoreCube
-from stereogauge.store import open_store
 
 REGIONS = ("disc", "nonocc", "all", "boundary", "interior", "occluded")
 
@@ -37,7 +36,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         datasets=("made",) * 4,
     )
     path = tmp_path_factory.mktemp("store") / "scores.sqlite"
-    with open_store(path) as opened:
+    with sg.open_store(path) as opened:
         opened.write(sg.ScoreTable(cube.scores()))
     return path
 

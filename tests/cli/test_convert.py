@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.datasets.validation import inspect_file
-from stereogauge.io import ENCODINGS, read_disparity, write_disparity
+from stereogauge.io import ENCODINGS
 
 VALUES = np.array([[1.5, np.nan, 20.25], [3, 4, 5]], np.float32)
 
@@ -23,7 +24,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, s
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    write_disparity(tmp_path / "map.pfm", VALUES)
+    sg.write_disparity(tmp_path / "map.pfm", VALUES)
     return tmp_path / "map.pfm"
 
 
@@ -32,14 +33,14 @@ def test_one_file_to_another_says_what_was_done(capsys: pytest.CaptureFixture[st
     code, out, err = run(capsys, source, target, "--to", "kitti")
     assert (code, err) == (0, "")
     assert out == f"{source} → {target}: 3 × 2, 83.3% known, 1.5 to 20.25 px\n"
-    assert np.array_equal(read_disparity(target), VALUES, equal_nan=True)
+    assert np.array_equal(sg.read_disparity(target), VALUES, equal_nan=True)
 
 
 def test_an_eight_bit_png_with_scale_and_offset(capsys: pytest.CaptureFixture[str], source: Path) -> None:
     png, npy = source.with_name("map.png"), source.with_name("map.npy")
     assert run(capsys, source, png, "--to", "middlebury", "--to-scale", 4)[0] == 0
     assert run(capsys, png, npy, "--encoding", "middlebury", "--scale", 4, "--offset", 1)[0] == 0
-    assert np.array_equal(read_disparity(npy), VALUES + 1, equal_nan=True)
+    assert np.array_equal(sg.read_disparity(npy), VALUES + 1, equal_nan=True)
 
 
 def test_a_file_is_replaced_only_by_force(capsys: pytest.CaptureFixture[str], source: Path) -> None:
@@ -50,25 +51,25 @@ def test_a_file_is_replaced_only_by_force(capsys: pytest.CaptureFixture[str], so
     assert err == f"stereogauge: {target}: exists already; give --force to replace it.\n"
     assert target.read_bytes() == b"precious"
     assert run(capsys, source, target, "--force")[0] == 0
-    assert np.array_equal(read_disparity(target), VALUES, equal_nan=True)
+    assert np.array_equal(sg.read_disparity(target), VALUES, equal_nan=True)
 
 
 def test_many_files_into_a_new_folder(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     sources = [tmp_path / f"{number}.npy" for number in range(3)]
     for number, path in enumerate(sources):
-        write_disparity(path, VALUES + number)
+        sg.write_disparity(path, VALUES + number)
     code, out, _ = run(capsys, *sources, tmp_path / "new" / "folder", "--to", "tiff")
     assert code == 0
     assert len(out.splitlines()) == 3
     for number in range(3):
-        read = read_disparity(tmp_path / "new" / "folder" / f"{number}.tif")
+        read = sg.read_disparity(tmp_path / "new" / "folder" / f"{number}.tif")
         assert np.array_equal(read, VALUES + number, equal_nan=True)
 
 
 def test_a_bad_file_among_many_does_not_stop_the_others(capsys: pytest.CaptureFixture[str], source: Path) -> None:
     bad, good = source.with_name("bad.pfm"), source.with_name("good.pfm")
     bad.write_bytes(b"Pf\n")
-    write_disparity(good, VALUES)
+    sg.write_disparity(good, VALUES)
     code, out, err = run(capsys, source, bad, good, source.with_name("out"), "--to", "npy")
     assert code == 2
     assert len(out.splitlines()) == 2
@@ -84,7 +85,7 @@ def test_sintel_masks_are_applied(capsys: pytest.CaptureFixture[str], tmp_path: 
     cv2.imwrite(str(tmp_path / "occluded.png"), np.array([[0, 255]], np.uint8))
     words = (tmp_path / "a.png", tmp_path / "a.pfm", "--encoding", "sintel", "--mask", tmp_path / "occluded.png")
     assert run(capsys, *words)[0] == 0
-    assert np.array_equal(read_disparity(tmp_path / "a.pfm"), [[4, np.nan]], equal_nan=True)
+    assert np.array_equal(sg.read_disparity(tmp_path / "a.pfm"), [[4, np.nan]], equal_nan=True)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,7 @@ def test_the_help_lists_every_encoding(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_single_files_are_validated_one_by_one(source: Path) -> None:
-    write_disparity(source, VALUES / 16)
+    sg.write_disparity(source, VALUES / 16)
     empty = source.with_name("empty.npy")
     np.save(empty, np.full((2, 2), np.nan, np.float32))
     seen, findings = inspect_file(source)

@@ -14,7 +14,6 @@ import pytest
 import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.evaluation.run import make_plan, run_plan
-from stereogauge.model import Dataset, ResultSet
 from stereogauge.scores.cube import ScoreCube
 
 SCENES = 6
@@ -38,12 +37,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             path.parent.mkdir(exist_ok=True)
             sg.write_disparity(path, np.where(wrong, truth + 6, truth).astype(np.float32))
             maps[name][f"s{k}"] = path
-    results = [ResultSet(name, own, seconds=dict.fromkeys(own, 0.5)) for name, own in maps.items()]
+    results = [sg.ResultSet(name, own, seconds=dict.fromkeys(own, 0.5)) for name, own in maps.items()]
     protocol = sg.load_protocol("default").replace(
         metrics=["bad@1", "bad@4", "rms", "seconds"], regions=["all", "nonocc"]
     )
     with sg.open_store(root / "scores.sqlite") as store:
-        run_plan(make_plan(store, Dataset("made", scenes), results, protocol), store)
+        run_plan(make_plan(store, sg.Dataset("made", scenes), results, protocol), store)
     return root
 
 

@@ -11,10 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import stereogauge as sg
 from stereogauge.cli import main
-from stereogauge.errors import StereogaugeError
-from stereogauge.io import write_disparity
-from stereogauge.store import open_store
 
 
 @pytest.fixture
@@ -25,11 +23,11 @@ def folder(tmp_path: Path) -> Path:
         for part in ("disp_occ_0", "disp_noc_0"):
             path = tmp_path / "kitti" / "training" / part / f"{frame}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_disparity(path, truth, encoding="kitti")
+            sg.write_disparity(path, truth, encoding="kitti")
         for name, error in (("good", 0.5), ("bad", 8.0)):
             path = tmp_path / "results" / name / f"{frame}.pfm"
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_disparity(path, truth + error)
+            sg.write_disparity(path, truth + error)
     return tmp_path
 
 
@@ -50,7 +48,7 @@ def test_results_go_into_the_store(folder, capsys):
     assert [line.split()[0] for line in told.out.splitlines() if line.split()[0] in ("good", "bad")] == ["bad", "good"]
     assert "Mean of 2 scenes." in told.out
     assert "4 cells computed" in told.err
-    with open_store(folder / "s.sqlite", read_only=True) as store:
+    with sg.open_store(folder / "s.sqlite", read_only=True) as store:
         assert store.scores().value("bad@3", "all", algorithm="bad", scene="000000_10") == 100.0
         assert store.scores().value("mae", "all", algorithm="good", scene="000001_10") == 0.5
     assert evaluate(folder, "--metrics", "bad@3,mae", "--regions", "all") == 0
@@ -62,12 +60,12 @@ def test_a_dry_run_prints_the_plan_and_computes_nothing(folder, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "4 cells (4 scores) to compute, 0 stored, 0 without a map"
     assert lines[1] == "000000_10: bad, good: mae:all"
-    with open_store(folder / "s.sqlite", read_only=True) as store:
+    with sg.open_store(folder / "s.sqlite", read_only=True) as store:
         assert store.counts()["cells"] == 0
 
 
 def test_a_failed_cell_is_told_and_ends_with_code_1(folder, capsys):
-    write_disparity(folder / "results" / "bad" / "000000_10.pfm", np.ones((3, 3), np.float32))
+    sg.write_disparity(folder / "results" / "bad" / "000000_10.pfm", np.ones((3, 3), np.float32))
     assert evaluate(folder, "--metrics", "mae", "--regions", "all") == 1
     told = capsys.readouterr().err
     assert "3 cells computed" in told
@@ -76,13 +74,13 @@ def test_a_failed_cell_is_told_and_ends_with_code_1(folder, capsys):
 
 def test_the_scenes_that_a_protocol_names(folder):
     assert evaluate(folder, "-m", "mae", "-r", "all", "--set", 'scenes=["000001_10"]') == 0
-    with open_store(folder / "s.sqlite", read_only=True) as store:
+    with sg.open_store(folder / "s.sqlite", read_only=True) as store:
         assert store.cube().scenes == ("000001_10",)
 
 
 def test_only_some_scenes_and_choices_of_the_protocol(folder):
     assert evaluate(folder, "--scenes", "000001_10", "-m", "mae", "-r", "all", "--set", "invalid=exclude") == 0
-    with open_store(folder / "s.sqlite", read_only=True) as store:
+    with sg.open_store(folder / "s.sqlite", read_only=True) as store:
         assert store.cube().scenes == ("000001_10",)
         assert store.protocol(store.protocols()[0].hash).invalid == "exclude"
 
@@ -100,7 +98,7 @@ def test_encodings_come_from_options_and_from_a_manifest_that_lies_elsewhere(fol
         for frame in ("000000_10", "000001_10"):
             path = folder / "packed" / name / f"{frame}.png"
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_disparity(path, np.full((20, 30), 5, np.float32), encoding="middlebury", scale=scale)
+            sg.write_disparity(path, np.full((20, 30), 5, np.float32), encoding="middlebury", scale=scale)
     manifest = folder / "elsewhere.toml"
     manifest.write_text(
         'encoding = "middlebury"\n[algorithms.eight]\nscale = 8\n[algorithms.four]\nscale = 4\n', encoding="utf-8"
@@ -108,9 +106,9 @@ def test_encodings_come_from_options_and_from_a_manifest_that_lies_elsewhere(fol
     start = ("evaluate", f"kitti-2015:{folder / 'kitti'}", folder / "packed", "-m", "mae", "-r", "all", "--jobs", 1)
     assert run(*start, "--store", folder / "m.sqlite", "--manifest", manifest) == 0
     assert run(*start, "--store", folder / "o.sqlite", "--encoding", "middlebury", "--scale", 8) == 0
-    with open_store(folder / "m.sqlite", read_only=True) as store:
+    with sg.open_store(folder / "m.sqlite", read_only=True) as store:
         assert store.cube().values.max() == 0
-    with open_store(folder / "o.sqlite", read_only=True) as store:
+    with sg.open_store(folder / "o.sqlite", read_only=True) as store:
         assert store.scores().value("mae", "all", algorithm="four", scene="000000_10") == 2.5
 
 
@@ -122,7 +120,7 @@ def test_watching_evaluates_what_arrives(folder):
         wait_for(folder, 2)
         late = folder / "results" / "late" / "000000_10.pfm"
         late.parent.mkdir()
-        write_disparity(late, np.full((20, 30), 6, np.float32))
+        sg.write_disparity(late, np.full((20, 30), 6, np.float32))
         wait_for(folder, 3)
     finally:
         process.send_signal(2)
@@ -136,10 +134,10 @@ def wait_for(folder: Path, algorithms: int) -> None:
     while time.monotonic() < deadline:
         if (folder / "s.sqlite").exists():
             try:
-                with open_store(folder / "s.sqlite", read_only=True) as store:
+                with sg.open_store(folder / "s.sqlite", read_only=True) as store:
                     if store.counts()["cells"] and len(store.cube().algorithms) >= algorithms:
                         return
-            except StereogaugeError:
+            except sg.StereogaugeError:
                 time.sleep(0.05)
         time.sleep(0.05)
     raise AssertionError(f"{algorithms} algorithms never arrived")
@@ -161,7 +159,7 @@ def test_a_store_is_looked_into_exported_imported_merged_and_cleaned(folder, cap
     assert run("store", "delete", second, "bad") == 0
     assert run("store", "merge", second, first) == 0
     assert "2 cells of" in capsys.readouterr().err
-    with open_store(first, read_only=True) as one, open_store(second, read_only=True) as two:
+    with sg.open_store(first, read_only=True) as one, sg.open_store(second, read_only=True) as two:
         np.testing.assert_array_equal(
             one.cube(algorithms=["bad", "good"]).values, two.cube(algorithms=["bad", "good"]).values
         )
@@ -173,7 +171,7 @@ def test_a_store_is_looked_into_exported_imported_merged_and_cleaned(folder, cap
 def test_a_misspelt_parameter_of_a_matcher_stops_before_anything_is_computed(folder, capsys):
     assert evaluate(folder, "--matcher", "sgm:p3=20") == 2
     assert "Unknown parameter of sgm 'p3'" in capsys.readouterr().err
-    with open_store(folder / "s.sqlite", read_only=True) as store:
+    with sg.open_store(folder / "s.sqlite", read_only=True) as store:
         assert store.counts()["scores"] == 0
         assert len(store.failures()) == 0
 

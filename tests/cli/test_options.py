@@ -6,10 +6,9 @@ import time
 
 import pytest
 
-from stereogauge.cli.options import listed
+import stereogauge as sg
+from stereogauge.cli.options import listed, weights
 from stereogauge.cli.output import announce_memory, working
-from stereogauge.cli.selected import weights
-from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.progress import TimeLeft
 from stereogauge.matching.declaration import matchers
 
@@ -49,7 +48,7 @@ def test_weights_may_name_regions_with_numbers() -> None:
         "d-fat": 2.0,
         "p-off:depth@2,30&planar": 0.5,
     }
-    with pytest.raises(StereogaugeError, match="METRIC=NUMBER"):
+    with pytest.raises(sg.StereogaugeError, match="METRIC=NUMBER"):
         weights(["d-fat,rms=2"])
 
 

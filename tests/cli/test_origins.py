@@ -9,13 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.datasets.results.find import find_results
-from stereogauge.errors import DatasetError, StereogaugeError, StoreError
-from stereogauge.io import write_disparity
-from stereogauge.model import Dataset, ResultSet, Scene
-from stereogauge.protocol import load_protocol
-from stereogauge.store import open_store
+from stereogauge.errors import DatasetError, StoreError
 
 MANIFEST = 'name = "two"\n[paths]\nground_truth = "{scene}/disp.pfm"\n'
 
@@ -24,11 +21,11 @@ MANIFEST = 'name = "two"\n[paths]\nground_truth = "{scene}/disp.pfm"\n'
 def folder(tmp_path: Path) -> Path:
     truth = np.tile(np.linspace(4, 8, 30, dtype=np.float32), (20, 1))
     (tmp_path / "data" / "one").mkdir(parents=True)
-    write_disparity(tmp_path / "data" / "one" / "disp.pfm", truth)
+    sg.write_disparity(tmp_path / "data" / "one" / "disp.pfm", truth)
     (tmp_path / "data" / "stereogauge.toml").write_text(MANIFEST)
     for place, error in (("first", 1.0), ("second", 2.0)):
         (tmp_path / place / "Mine").mkdir(parents=True)
-        write_disparity(tmp_path / place / "Mine" / "one.pfm", truth + np.float32(error))
+        sg.write_disparity(tmp_path / place / "Mine" / "one.pfm", truth + np.float32(error))
     return tmp_path
 
 
@@ -41,7 +38,7 @@ def evaluate(folder: Path, results: str, *more: str) -> int:
 
 
 def mae(folder: Path) -> float:
-    with open_store(folder / "scores.sqlite", read_only=True) as store:
+    with sg.open_store(folder / "scores.sqlite", read_only=True) as store:
         return round(float(store.cube().values[0, 0, 0]), 3)
 
 
@@ -73,14 +70,14 @@ def test_deep_nesting_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "results.toml").write_text(deep)
     (tmp_path / "protocol.toml").write_text(deep)
     with pytest.raises(DatasetError):
-        find_results(tmp_path, Dataset("none", [Scene("one")]))
-    with pytest.raises(StereogaugeError):
-        load_protocol(str(tmp_path / "protocol.toml"))
+        find_results(tmp_path, sg.Dataset("none", [sg.Scene("one")]))
+    with pytest.raises(sg.StereogaugeError):
+        sg.load_protocol(str(tmp_path / "protocol.toml"))
 
 
 def test_a_text_with_a_nul_is_refused_by_every_store(tmp_path: Path) -> None:
-    with open_store(tmp_path / "scores.sqlite") as store:
-        scene = Scene("one", gt=np.ones((3, 3)))
-        described = ResultSet("mine", {"one": np.ones((3, 3))}, description="a\0b")
+    with sg.open_store(tmp_path / "scores.sqlite") as store:
+        scene = sg.Scene("one", gt=np.ones((3, 3)))
+        described = sg.ResultSet("mine", {"one": np.ones((3, 3))}, description="a\0b")
         with pytest.raises(StoreError, match="NUL"):
-            store.register(Dataset("d", [scene]), {}, [described], load_protocol("default"))
+            store.register(sg.Dataset("d", [scene]), {}, [described], sg.load_protocol("default"))

@@ -16,7 +16,6 @@ import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.ranking import Column, ScoreCube
 from stereogauge.scores.score import Score
-from stereogauge.store import open_store
 
 REGIONS = ("disc", "nonocc", "all", "boundary", "interior", "occluded")
 COMPLETE = "Block matching,Graph cuts,SGM"
@@ -45,7 +44,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         datasets=("made",) * 3,
     )
     path = tmp_path_factory.mktemp("store") / "scores.sqlite"
-    with open_store(path) as opened:
+    with sg.open_store(path) as opened:
         opened.write(sg.ScoreTable(cube.scores()))
     return path
 
@@ -135,7 +134,7 @@ class TestRank:
         assert not list(tmp_path.iterdir())
 
     def test_an_empty_store_says_how_to_fill_it(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-        open_store(tmp_path / "empty.sqlite").close()
+        sg.open_store(tmp_path / "empty.sqlite").close()
         code, _, err = run(capsys, "rank", tmp_path / "empty.sqlite")
         assert code == 2
         assert "stereogauge" in err
@@ -143,7 +142,7 @@ class TestRank:
 
 def test_orders_of_several_datasets_are_joined(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "two.sqlite"
-    with open_store(path) as opened:
+    with sg.open_store(path) as opened:
         for dataset, worse in (("one", "B"), ("two", "A")):
             scores = [
                 Score(

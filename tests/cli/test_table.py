@@ -14,7 +14,6 @@ import pytest
 import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.matching.run import processor_name
-from stereogauge.store import open_store
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.scores.tables import table_answer
 from stereogauge.web.selection import SelectionQuery
@@ -243,7 +242,7 @@ def test_every_format_says_of_how_many_scenes_a_mean_is(tmp_path: Path, capsys: 
     assert said in run(capsys, "evaluate", *maps, "--store", tmp_path / "s.sqlite", "--jobs", 1)[1]
     for form, place in (("table", 1), ("json", 1), ("csv", 2), ("latex", 2)):
         assert said in run(capsys, "table", tmp_path / "s.sqlite", "--format", form)[place]
-    with open_store(tmp_path / "s.sqlite", read_only=True) as store:
+    with sg.open_store(tmp_path / "s.sqlite", read_only=True) as store:
         answer = table_answer(ScoreReader(StoreSource(store)), SelectionQuery(), None)
     assert (len(answer["scenes"]), answer["requested"]) == (2, 3)
 
@@ -281,5 +280,5 @@ def test_the_store_says_that_scenes_are_copies(tmp_path: Path, capsys: pytest.Ca
     said = "the same ground truth is in several scenes (first/a and second/a); each group counts as one scene"
     assert said in run(capsys, "evaluate", tmp_path / "second", *words)[2]
     assert said in run(capsys, "store", "info", tmp_path / "s.sqlite")[2]
-    with open_store(tmp_path / "s.sqlite", read_only=True) as store:
+    with sg.open_store(tmp_path / "s.sqlite", read_only=True) as store:
         assert len(set(store.cube().unit_of)) == 1

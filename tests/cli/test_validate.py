@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import stereogauge as sg
 from stereogauge.cli import main
-from stereogauge.io import write_disparity
 
 
 def _run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
@@ -26,9 +26,9 @@ def results(tmp_path: Path) -> Path:
     for folder in ("data", "Good", "Bad"):
         (tmp_path / folder).mkdir()
     for scene in ("a", "b"):
-        write_disparity(tmp_path / "data" / f"{scene}.pfm", truth)
-        write_disparity(tmp_path / "Good" / f"{scene}.pfm", truth + 0.25)
-        write_disparity(tmp_path / "Bad" / f"{scene}.pfm", -truth)
+        sg.write_disparity(tmp_path / "data" / f"{scene}.pfm", truth)
+        sg.write_disparity(tmp_path / "Good" / f"{scene}.pfm", truth + 0.25)
+        sg.write_disparity(tmp_path / "Bad" / f"{scene}.pfm", -truth)
     (tmp_path / "data" / "stereogauge.toml").write_text('name = "made"\n[paths]\nground_truth = "{scene}.pfm"\n')
     return tmp_path
 
@@ -103,7 +103,7 @@ def test_options_and_manifests_say_how_values_are_meant(capsys: pytest.CaptureFi
     (results / "Whole").mkdir()
     truth = np.tile(np.linspace(5, 25, 30, dtype=np.float32), (20, 1))
     for scene in ("a", "b"):
-        write_disparity(results / "Whole" / f"{scene}.png", truth, encoding="middlebury", scale=4)
+        sg.write_disparity(results / "Whole" / f"{scene}.png", truth, encoding="middlebury", scale=4)
     words = ("validate", results / "Whole", "-d", f"folder:{results / 'data'}")
     assert _run(capsys, *words)[0] == 1
     assert _run(capsys, *words, "--scale", "4")[0] == 0

@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 import stereogauge as sg
 from stereogauge.cli import application
-from stereogauge.io import write_disparity
 
 ERRORS = {"Good": 0.2, "Fair": 2.5, "Bad": 5.0}
 
@@ -28,13 +27,13 @@ def pairs(tmp_path: Path) -> list[str]:
         (root / "stereogauge.toml").write_text(f'name = "{name}"\n[paths]\nground_truth = "gt-{{scene}}.pfm"\n')
         truth = np.tile(np.linspace(10, 30, 40, dtype=np.float32), (20, 1))
         truth[5:15, 20:25] = 45.0
-        write_disparity(root / "gt-a.pfm", truth)
+        sg.write_disparity(root / "gt-a.pfm", truth)
         for algorithm, error in ERRORS.items():
             if (name, algorithm) == ("second", "Bad"):
                 continue
             (results / algorithm).mkdir(parents=True)
             wrong = np.arange(40) % (2 if error < 5 else 4) > 0
-            write_disparity(results / algorithm / "a.pfm", truth + np.float32(error) * wrong)
+            sg.write_disparity(results / algorithm / "a.pfm", truth + np.float32(error) * wrong)
         (results / "Good" / "results.toml").write_text('[tags]\nparameters = "12.6"\ndevice = "RTX 3090"\n')
         found.append(f"{root}={results}")
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import stereogauge as sg
 from stereogauge.errors import UnknownNameError
 from stereogauge.figures.galleries import most_different_crop
 from stereogauge.figures.geometry import (
@@ -17,8 +18,6 @@ from stereogauge.figures.pictures import picture_figure, set_crops, shown_pixels
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
-from stereogauge.model import Scene
-from stereogauge.protocol import Protocol
 
 HEIGHT, WIDTH = 160, 220
 Y, X = np.mgrid[:HEIGHT, :WIDTH].astype(np.float32)
@@ -30,7 +29,9 @@ def scene_regions() -> SceneRegions:
     truth = 20 + np.float32(0.1) * Y
     truth[50:120, 60:150] = (80 - np.float32(0.2) * X)[50:120, 60:150]
     image = np.full((HEIGHT, WIDTH, 3), 120, np.uint8)
-    return SceneRegions(Scene("card", gt=truth, left=image, masks={"nonocc": np.ones(truth.shape, bool)}), Protocol())
+    return SceneRegions(
+        sg.Scene("card", gt=truth, left=image, masks={"nonocc": np.ones(truth.shape, bool)}), sg.Protocol()
+    )
 
 
 def test_the_picture_of_a_region_shows_its_pixels(scene_regions: SceneRegions) -> None:
@@ -64,8 +65,8 @@ def test_a_segmentation_names_each_plane_at_a_pixel_inside_it(scene_regions: Sce
 
 def test_a_scene_without_planes_has_no_segmentation() -> None:
     rough = np.random.default_rng(0).uniform(10, 60, (HEIGHT, WIDTH)).astype(np.float32)
-    scene = Scene("rough", gt=rough, masks={"nonocc": np.ones(rough.shape, bool)})
-    assert plane_segmentation_data(SceneRegions(scene, Protocol())) is None
+    scene = sg.Scene("rough", gt=rough, masks={"nonocc": np.ones(rough.shape, bool)})
+    assert plane_segmentation_data(SceneRegions(scene, sg.Protocol())) is None
 
 
 def test_direction_histograms_peak_where_the_planes_lean(scene_regions: SceneRegions) -> None:

@@ -10,11 +10,11 @@ import cv2
 import numpy as np
 import pytest
 
-from stereogauge.figures.picture_files import file_name
 from stereogauge.figures.pictures import (
     PanelFigure,
     PicturePanel,
     colour_table,
+    file_name,
     picture_figure,
     render,
     render_disparity,

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+import stereogauge as sg
 from stereogauge.figures.chart import Chart
-from stereogauge.model import ResultSet
 from stereogauge.study.figures import robustness_data
 from stereogauge.study.robustness import change_picture, robustness_table
 
@@ -16,7 +16,7 @@ from stereogauge.study.robustness import change_picture, robustness_table
 @pytest.fixture
 def data() -> Chart:
     one, two = np.ones((2, 4), np.float32), np.full((2, 4), 3, np.float32)
-    results = [ResultSet("steady", {"a": one, "b": one, "c": one}), ResultSet("nervous", {"a": one, "b": two})]
+    results = [sg.ResultSet("steady", {"a": one, "b": one, "c": one}), sg.ResultSet("nervous", {"a": one, "b": two})]
     return robustness_data(robustness_table(results, {"light": ("a", "b"), "time": ("a", "c")}), threshold=1.0)
 
 

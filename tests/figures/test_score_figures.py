@@ -16,12 +16,12 @@ import pandas as pd
 import pytest
 from msgspec.structs import replace
 
-from stereogauge.errors import StereogaugeError
+import stereogauge as sg
 from stereogauge.figures import analysis, ranking
 from stereogauge.figures.chart import PAGE, Chart
 from stereogauge.figures.galleries import gallery_data, heading, most_different_crop
 from stereogauge.figures.palette import algorithm_styles
-from stereogauge.ranking import Column, ScoreCube, Selection, rank
+from stereogauge.ranking import Column, ScoreCube, Selection
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.relations import determination, double_counting, score_histogram
 from stereogauge.ranking.significance import friedman
@@ -53,15 +53,15 @@ STYLES = algorithm_styles(NAMES)
 def all_data() -> Iterator[tuple[str, Any]]:
     bad = CUBE.select(metrics=["bad@1"], regions=["nonocc", "all"])
     pictures = {name: (np.full((6, 8, 3), 40 * place, np.uint8),) for place, name in enumerate(NAMES)}
-    yield "bars", ranking.stacked_bars_data(rank(CUBE, "weighted"), "Test")
-    yield "z-bars", ranking.stacked_bars_data(rank(CUBE, "weighted", normalisation="z-score"))
+    yield "bars", ranking.stacked_bars_data(sg.rank(CUBE, "weighted"), "Test")
+    yield "z-bars", ranking.stacked_bars_data(sg.rank(CUBE, "weighted", normalisation="z-score"))
     yield "radar-rank", ranking.radar_data(CUBE, styles=STYLES)
     yield "radar-score", ranking.radar_data(CUBE, by="score", styles=STYLES)
     yield "critical", ranking.critical_difference_data(friedman(bad), STYLES)
     yield "map", ranking.rank_map_data(bad)
-    yield "layers", ranking.layers_data(rank(bad), STYLES)
+    yield "layers", ranking.layers_data(sg.rank(bad), STYLES)
     yield "intervals", ranking.intervals_data(bootstrap(bad, draws=20), STYLES)
-    yield "alike", ranking.alike_data(rank(CUBE, "extended"), STYLES)
+    yield "alike", ranking.alike_data(sg.rank(CUBE, "extended"), STYLES)
     yield "determination", analysis.determination_data(determination(CUBE))
     yield "agreement", analysis.agreement_data(agreement(by_metric(CUBE)), Selection.of(CUBE))
     yield "scatter", analysis.scatter_matrix_data(CUBE, ["bad@1:all", "rms"], ["sze", "d-fat"], STYLES)
@@ -170,7 +170,7 @@ def test_pages_share_one_script_and_hold_their_chart(tmp_path: Path) -> None:
 
 def test_text_of_users_cannot_end_the_script_of_a_page(tmp_path: Path) -> None:
     cube = replace(CUBE, algorithms=("</script><b>", *NAMES[1:]))
-    page = ranking.alike_data(rank(cube, "extended")).save(tmp_path / "page.html").read_text()
+    page = ranking.alike_data(sg.rank(cube, "extended")).save(tmp_path / "page.html").read_text()
     assert "</script><b>" not in page
 
 
@@ -189,7 +189,7 @@ def test_no_name_of_a_critical_difference_diagram_is_cut_off(name: str) -> None:
 
 def test_another_format_is_refused(tmp_path: Path) -> None:
     for name in ("alike", "gallery"):
-        with pytest.raises(StereogaugeError, match="png, svg, pdf"):
+        with pytest.raises(sg.StereogaugeError, match="png, svg, pdf"):
             ALL[name].save(tmp_path / "alike.bmp")
 
 
@@ -215,7 +215,7 @@ def test_drawing_pictures_and_charts_needs_no_matplotlib() -> None:
 
 class TestWhatTheyShow:
     def test_bars_are_shortest_first_and_their_segments_add_up(self) -> None:
-        found = rank(CUBE, "weighted")
+        found = sg.rank(CUBE, "weighted")
         rows = pd.DataFrame(ranking.stacked_bars_data(found).rows)
         totals = rows.groupby("algorithm", sort=False)["value"].sum()
         assert totals.is_monotonic_increasing
@@ -258,7 +258,7 @@ class TestWhatTheyShow:
         assert [row["x"] is None for row in rows if row["algorithm"] == "Anna"] == [False, True, False]
 
     def test_a_radar_needs_three_axes(self) -> None:
-        with pytest.raises(StereogaugeError, match="three columns"):
+        with pytest.raises(sg.StereogaugeError, match="three columns"):
             ranking.radar_data(CUBE, ["rms", "sze"])
 
     def test_parallel_coordinates_put_the_best_on_top(self) -> None:
@@ -271,7 +271,7 @@ class TestWhatTheyShow:
 
     def test_layers_join_only_neighbours_in_the_order(self) -> None:
         chain = ScoreCube(NAMES, ("s",), (Column("rms", "all"),), np.arange(4.0)[:, None, None])
-        data = ranking.layers_data(rank(chain))
+        data = ranking.layers_data(sg.rank(chain))
         assert data.facts["edges"] == ((0, 1), (1, 2), (2, 3))
         assert data.column("group") == [1, 2, 3, 4]
         assert data.column("dominated_by") == ["none", "Anna", "Bert", "Cleo"]
@@ -279,19 +279,19 @@ class TestWhatTheyShow:
     def test_bars_of_alike_algorithms_are_maximal_runs(self) -> None:
         columns = (Column("rms", "all"), Column("sze", "all"))
         chain = ScoreCube(NAMES, ("s",), columns, np.repeat(np.arange(4.0)[:, None, None], 2, axis=2))
-        assert ranking.alike_data(rank(chain, "extended", tau=5)).facts["groups"] == ((0, 2), (1, 3))
+        assert ranking.alike_data(sg.rank(chain, "extended", tau=5)).facts["groups"] == ((0, 2), (1, 3))
 
     def test_each_model_has_its_figure(self) -> None:
         titles = {"a-star": "A* groups", "extended": "Extended Middlebury model", "weighted": "Weighted combination"}
         for model, title in titles.items():
-            assert ranking.model_figure_data(rank(CUBE, model)).title.startswith(title)
-        single = rank(CUBE, "middlebury", ["bad@1"])
+            assert ranking.model_figure_data(sg.rank(CUBE, model)).title.startswith(title)
+        single = sg.rank(CUBE, "middlebury", ["bad@1"])
         assert ranking.model_figure_data(single).title == "Rank by column, model middlebury"
 
     def test_a_figure_of_another_model_is_refused(self) -> None:
-        single = rank(CUBE, "middlebury", ["bad@1"])
+        single = sg.rank(CUBE, "middlebury", ["bad@1"])
         for make in (ranking.stacked_bars_data, ranking.layers_data, ranking.alike_data):
-            with pytest.raises(StereogaugeError, match="middlebury"):
+            with pytest.raises(sg.StereogaugeError, match="middlebury"):
                 make(single)
 
     def test_scatter_lines_end_at_the_scenes_first_and_last_point(self) -> None:
@@ -346,5 +346,5 @@ class TestWhatTheyShow:
         assert most_different_crop([first, second], 1.0) == (0, 0, 90, 60)
 
     def test_a_gallery_refuses_a_lacking_picture(self) -> None:
-        with pytest.raises(StereogaugeError, match="1 pictures for the 2 rows"):
+        with pytest.raises(sg.StereogaugeError, match="1 pictures for the 2 rows"):
             gallery_data(CUBE, "teddy", "d-fat", {"Anna": (np.zeros((4, 4, 3), np.uint8),)}, ("disparity", "d-fat"))

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.errors import StereogaugeError
 
 TRUTH = np.full((20, 30), 5, np.float32)
 
@@ -62,11 +61,11 @@ def test_a_score_without_a_value_is_not_logged(table: sg.ScoreTable) -> None:
 
 @pytest.mark.parametrize(("to", "message"), [("tensorbored", "Unknown tracker"), (3, "found int")])
 def test_what_is_no_tracker_is_named(table: sg.ScoreTable, to: Any, message: str) -> None:
-    with pytest.raises(StereogaugeError, match=message):
+    with pytest.raises(sg.StereogaugeError, match=message):
         sg.log_scores(table, to)
 
 
 def test_a_tracker_that_is_not_installed(table: sg.ScoreTable, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mlflow", None)
-    with pytest.raises(StereogaugeError, match="pip install mlflow"):
+    with pytest.raises(sg.StereogaugeError, match="pip install mlflow"):
         sg.log_scores(table, "mlflow")

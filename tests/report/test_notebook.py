@@ -16,7 +16,6 @@ import pandas as pd
 import pytest
 
 import stereogauge as sg
-from stereogauge.errors import StereogaugeError
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +97,7 @@ def test_what_is_saved_reads_back(results: dict[str, Any], tmp_path: Path) -> No
 def test_another_suffix_is_refused_with_those_that_work(
     results: dict[str, Any], tmp_path: Path, name: str, suffix: str
 ) -> None:
-    with pytest.raises(StereogaugeError, match=r"is saved as \."):
+    with pytest.raises(sg.StereogaugeError, match=r"is saved as \."):
         results[name].save(tmp_path / f"result{suffix}")
 
 
@@ -139,7 +138,7 @@ def test_whatever_a_notebook_has_at_hand_is_an_estimate(results: dict[str, Any],
     assert table.value("mae", algorithm="sgm") == table.value("mae", algorithm="saved")
     assert (sg.picture(match, scene, "mae").values == sg.picture(path, scene, "mae").values).all()
     for nothing in ({}, [], None):
-        with pytest.raises(StereogaugeError, match="No estimate was given"):
+        with pytest.raises(sg.StereogaugeError, match="No estimate was given"):
             sg.evaluate(nothing, scene, ["mae"])
-    with pytest.raises(StereogaugeError, match="Maps in a list have no names"):
+    with pytest.raises(sg.StereogaugeError, match="Maps in a list have no names"):
         sg.evaluate([truth, truth], scene, ["mae"])

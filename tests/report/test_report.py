@@ -14,15 +14,13 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.errors import unknown_name
-from stereogauge.protocol import load_protocol
 from stereogauge.ranking import ScoreCube
 from stereogauge.ranking.profile import Profile
-from stereogauge.report import page as page_module
+from stereogauge.report import content as content_module
 from stereogauge.report.analyses import ANALYSES, AnalysisOptions, one_column_each
-from stereogauge.report.build import build, reason_text, weights_in_force
-from stereogauge.report.content import Content, Provenance, ReportOptions
+from stereogauge.report.build import build, weights_in_force
+from stereogauge.report.content import Content, Provenance, ReportOptions, reason_text, to_html, write_report
 from stereogauge.report.maps import Origins, galleries
-from stereogauge.report.page import to_html, write_report
 from stereogauge.tables.formats import latex_table
 
 OPTIONS = ReportOptions(title="Report & <test>", draws=50, profiles=("balanced", "3d-metrology"))
@@ -148,7 +146,7 @@ class TestGalleries:
             calls.append(algorithm)
             return folder / f"{algorithm}.pfm"
 
-        return Origins(lambda name: scene, source, load_protocol("default"))
+        return Origins(lambda name: scene, source, sg.load_protocol("default"))
 
     def cube(self, folder: Path) -> ScoreCube:
         scene = sg.Scene("box", gt=folder / "gt.pfm")
@@ -311,7 +309,7 @@ def test_names_under_pictures_fit_on_a_narrow_page_and_no_card_stands_alone() ->
     chromium = os.environ.get("STEREOGAUGE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
         pytest.skip("no Chromium on this machine")
-    style = (Path(page_module.__file__).parent / "assets" / "page.css").read_text(encoding="utf-8")
+    style = (Path(content_module.__file__).parent / "assets" / "page.css").read_text(encoding="utf-8")
     pictures = "".join(f"<div><img><span>Motorcycle{letter}: 14.5 %</span></div>" for letter in "ABCDEFGH")
     cards = '<div class="card"><p>5. OpenCV SGBM<br>rms:disc-background: rank 5</p></div>' * 6
     body = f'<div class="row" style="--columns: 8">{pictures}</div><div class="cards">{cards}</div>'

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.confidence_measures.paper import PAPER as MEASURES
-from stereogauge.datasets import load_dataset
 from stereogauge.figures.galleries import PictureRows
 from stereogauge.reproduction.kitti_confidence import CLAIMS, FIGURES, curve_figures, frame_pictures
 from stereogauge.reproduction.material import P2, PATH_MEAN, PRINTED, PRODUCTS, READINGS, Frame, frame_of, singles
@@ -18,7 +18,7 @@ from stereogauge.reproduction.run import reproduce
 
 @pytest.fixture(scope="module")
 def teddy(data_root: Path) -> Frame:
-    return frame_of(load_dataset("middlebury-v2", data_root / "middlebury-v2")["teddy"], "teddy", 60, 1.0)
+    return frame_of(sg.load_dataset("middlebury-v2", data_root / "middlebury-v2")["teddy"], "teddy", 60, 1.0)
 
 
 def test_a_frame_knows_what_the_statements_are_about(teddy: Frame) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stereogauge.errors import StereogaugeError
+import stereogauge as sg
 from stereogauge.reproduction.declaration import PublishedNumber, Recorder, Status
 from stereogauge.reproduction.run import PAPERS, Reproduction, csv_text, markdown, reproduce, shown
 
@@ -101,11 +101,11 @@ def test_numbers_are_shown_with_up_to_four_decimals() -> None:
 
 
 def test_unknown_papers_items_and_folders_are_named(tmp_path: Path) -> None:
-    with pytest.raises(StereogaugeError, match="Did you mean 'sigma-z-error'"):
+    with pytest.raises(sg.StereogaugeError, match="Did you mean 'sigma-z-error'"):
         reproduce(tmp_path, ["sigma-z"])
-    with pytest.raises(StereogaugeError, match="item of sigma-z-error 'table 9'"):
+    with pytest.raises(sg.StereogaugeError, match="item of sigma-z-error 'table 9'"):
         reproduce(tmp_path, ["sigma-z-error"], ["table 9"])
-    with pytest.raises(StereogaugeError, match="middlebury-v2 does not exist"):
+    with pytest.raises(sg.StereogaugeError, match="middlebury-v2 does not exist"):
         reproduce(tmp_path, ["sigma-z-error"], ["table 1"])
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import stereogauge as sg
 from stereogauge.datasets.synthetic import load_synthetic
-from stereogauge.errors import StereogaugeError
 from stereogauge.study.damage import GroundTruth, damage_called, damages, ground_truth_of
 from stereogauge.study.run import GEOMETRY_METRICS
 
@@ -136,11 +136,11 @@ def test_every_geometry_metric_has_exactly_one_damage_named_after_it() -> None:
 
 
 def test_impossible_strengths_and_unknown_names_are_refused(truth: GroundTruth) -> None:
-    with pytest.raises(StereogaugeError, match=r"'holes' takes a strength from 0 to 1 share; found 1\.5"):
+    with pytest.raises(sg.StereogaugeError, match=r"'holes' takes a strength from 0 to 1 share; found 1\.5"):
         damage_called("holes").apply(truth, 1.5)
-    with pytest.raises(StereogaugeError, match="found -1"):
+    with pytest.raises(sg.StereogaugeError, match="found -1"):
         damage_called("bumps").apply(truth, -1)
-    with pytest.raises(StereogaugeError, match=r"Unknown damage 'hole'.*Did you mean 'holes'"):
+    with pytest.raises(sg.StereogaugeError, match=r"Unknown damage 'hole'.*Did you mean 'holes'"):
         damage_called("hole")
 
 

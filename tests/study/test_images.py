@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import stereogauge as sg
 from stereogauge.cli import application
-from stereogauge.errors import NotApplicable, StereogaugeError
+from stereogauge.errors import NotApplicable
 from stereogauge.study.figures import response_curves_data
 from stereogauge.study.images import IMAGE_DAMAGES, image_damage_called, right_view, run_image_study
 
@@ -39,7 +39,7 @@ def test_more_strength_changes_the_pair_more_and_none_not_at_all(scene: sg.Scene
         np.array_equal(a, b)
         for a, b in zip(kind.apply(scene, kind.reference, 7), kind.apply(scene, kind.reference, 7), strict=True)
     )
-    with pytest.raises(StereogaugeError, match="takes a strength from 0 to"):
+    with pytest.raises(sg.StereogaugeError, match="takes a strength from 0 to"):
         kind.apply(scene, kind.limit + 1)
 
 

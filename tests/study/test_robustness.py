@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import stereogauge as sg
 from stereogauge.errors import SizeError
 from stereogauge.io.files import DisparityFile
-from stereogauge.model import ResultSet
 from stereogauge.study.robustness import robustness, robustness_over_time, robustness_table
 
 NAN = np.nan
@@ -60,7 +60,7 @@ def test_maps_of_two_sizes_are_refused() -> None:
 
 
 def test_a_missing_scene_is_a_row_without_numbers() -> None:
-    table = robustness_table([ResultSet("a", {"Piano": np.ones((2, 2), np.float32)})])
+    table = robustness_table([sg.ResultSet("a", {"Piano": np.ones((2, 2), np.float32)})])
     assert len(table) == 2
     assert table["changed"].isna().all()
 
@@ -69,6 +69,6 @@ def test_a_real_matcher_changes_more_under_another_lamp_than_under_another_expos
     folder = data_root / "middlebury-2014" / "results" / "semidense-8bit"
     ndisp = {"Motorcycle": 80, "MotorcycleE": 80, "Piano": 80, "PianoL": 80}
     maps = {s: DisparityFile(folder / f"{s}.png", "middlebury", 255 / n) for s, n in ndisp.items()}
-    table = robustness_table([ResultSet("semidense", maps)], threshold=1.0).set_index("condition")
+    table = robustness_table([sg.ResultSet("semidense", maps)], threshold=1.0).set_index("condition")
     assert table.loc["lighting", "changed"] > table.loc["exposure", "changed"] > 0
     assert table.loc["lighting", "lost"] > 5

@@ -11,10 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stereogauge.datasets import load_dataset
+import stereogauge as sg
 from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.io.files import DisparityFile, MaskFile
-from stereogauge.model import Scene
 from stereogauge.study.run import (
     GEOMETRY_METRICS,
     Sensitivity,
@@ -108,13 +107,13 @@ def test_every_geometry_metric_reacts_most_to_the_damage_that_it_is_named_after(
 
 
 def test_the_same_holds_on_a_real_scene() -> None:
-    scene = next(iter(load_dataset("motorcycle")))
+    scene = next(iter(sg.load_dataset("motorcycle")))
     assert run_sensitivity(scene).namesakes() == dict.fromkeys(GEOMETRY_METRICS, True)
 
 
-def tsukuba(root: Path) -> Scene:
+def tsukuba(root: Path) -> sg.Scene:
     folder = root / "middlebury-v2" / "tsukuba"
-    return Scene(
+    return sg.Scene(
         "tsukuba",
         gt=DisparityFile(folder / "groundtruth.png", "middlebury", 16),
         masks={"nonocc": MaskFile(folder / "nonocc.png")},

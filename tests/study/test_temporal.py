@@ -12,7 +12,6 @@ import pytest
 import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.errors import FileError, SizeError
-from stereogauge.model import ResultSet
 from stereogauge.study.robustness import along_flow, estimated_flow, read_flow, robustness_table
 
 SHAPE = (60, 90)
@@ -46,7 +45,7 @@ def test_a_map_that_moves_with_the_scene_is_consistent() -> None:
         "steady": {"0": first, "1": moved(first, 4)},
         "stuck": {"0": first, "1": first},
     }
-    results = [ResultSet(name, frames) for name, frames in maps.items()]
+    results = [sg.ResultSet(name, frames) for name, frames in maps.items()]
     pairs = {"step 1": ("0", "1")}
     table = robustness_table(results, pairs, flows=lambda first, second: flow).set_index("algorithm")
     assert table.loc["steady", "changed"] == 0
@@ -60,7 +59,7 @@ def test_the_true_change_is_subtracted() -> None:
     """Everything comes nearer by 3 px of disparity: an exact map changes by nothing beyond that."""
     truth = {"0": np.full(SHAPE, 10, np.float32), "1": np.full(SHAPE, 13, np.float32)}
     flow = np.zeros((*SHAPE, 2), np.float32)
-    results = [ResultSet("exact", truth)]
+    results = [sg.ResultSet("exact", truth)]
     options = {"flows": lambda first, second: flow, "truths": truth.__getitem__}
     assert robustness_table(results, {"step": ("0", "1")}, **options)["mean"].tolist() == [0]
     assert robustness_table(results, {"step": ("0", "1")}, flows=options["flows"])["mean"].tolist() == [3]

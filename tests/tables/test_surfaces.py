@@ -21,7 +21,6 @@ from stereogauge.cli import main
 from stereogauge.report.build import build
 from stereogauge.report.content import ReportOptions
 from stereogauge.scores.aggregation import aggregated
-from stereogauge.store import open_store
 from stereogauge.tables.formats import csv_table, html_table, latex_table
 from stereogauge.text import number_text
 
@@ -57,7 +56,7 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     }
     table = sg.evaluate(maps, scenes, protocol=protocol)
     path = tmp_path_factory.mktemp("surfaces") / "scores.sqlite"
-    with open_store(path) as opened:
+    with sg.open_store(path) as opened:
         opened.write(table)
     return path
 
@@ -65,7 +64,7 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @pytest.fixture(scope="module")
 def expected(store: Path) -> dict[str, dict[str, float]]:
     """{algorithm: {column: value}} by the one aggregation."""
-    with open_store(store, read_only=True) as opened:
+    with sg.open_store(store, read_only=True) as opened:
         cube = opened.cube()
         protocol = opened.protocol(cube.protocol)
     assert protocol is not None
@@ -160,7 +159,7 @@ class Rows(HTMLParser):
 
 
 def test_the_report(store: Path, expected: dict[str, dict[str, float]]) -> None:
-    with open_store(store, read_only=True) as opened:
+    with sg.open_store(store, read_only=True) as opened:
         cube = opened.cube()
         protocol = opened.protocol(cube.protocol)
     content = build(cube, ReportOptions(missing="worst", draws=20), protocol=protocol)
@@ -177,7 +176,7 @@ def test_the_report(store: Path, expected: dict[str, dict[str, float]]) -> None:
 @pytest.fixture(scope="module")
 def client(store: Path) -> Iterator[httpx.Client]:
     with (
-        open_store(store, read_only=True) as opened,
+        sg.open_store(store, read_only=True) as opened,
         serving_store(opened) as base,
         httpx.Client(base_url=f"{base}/api/v1/", timeout=60) as one,
     ):
@@ -185,7 +184,7 @@ def client(store: Path) -> Iterator[httpx.Client]:
 
 
 def test_the_site_and_its_files(client: httpx.Client, store: Path, expected: dict[str, dict[str, float]]) -> None:
-    with open_store(store, read_only=True) as opened:
+    with sg.open_store(store, read_only=True) as opened:
         protocol = opened.protocol(opened.cube().protocol)
     assert protocol is not None
     question = {"aggregation": protocol.aggregation, "missing": "worst", "model": "extended"}

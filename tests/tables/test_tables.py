@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stereogauge.ranking import Column, ScoreCube, rank
+import stereogauge as sg
+from stereogauge.ranking import Column, ScoreCube
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.significance import PairTest, different_from_best, friedman, mark_note
 from stereogauge.scores.aggregation import aggregated
@@ -147,7 +148,7 @@ class TestRankings:
     values = np.random.default_rng(1).random((4, 6, 1)) + np.arange(4)[:, None, None]
 
     def test_places_intervals_and_those_not_told_apart(self) -> None:
-        ranking = rank(cube(self.values), "middlebury")
+        ranking = sg.rank(cube(self.values), "middlebury")
         test = friedman(cube(self.values))
         found = ranking_table(ranking, bootstrap(cube(self.values), draws=50), test)
         assert [head.name for head in found.header[:5]] == [
@@ -164,11 +165,11 @@ class TestRankings:
     def test_what_was_left_out_stands_below_once_a_reason(self) -> None:
         gaps = self.values.copy()
         gaps[1:3, 0] = NAN
-        notes = ranking_table(rank(cube(gaps), "middlebury", missing="drop-algorithm")).notes
+        notes = ranking_table(sg.rank(cube(gaps), "middlebury", missing="drop-algorithm")).notes
         assert notes == ("Left out: algorithm B, C (no score for scene0 bad@1:all).",)
 
     def test_whole_numbers_are_shown_as_such(self) -> None:
-        assert ranking_table(rank(cube(self.values), "a-star")).rows[0][2].shown == "0"
+        assert ranking_table(sg.rank(cube(self.values), "a-star")).rows[0][2].shown == "0"
 
     def test_nobody_beats_themselves(self) -> None:
         found = beats_table(bootstrap(cube(self.values), draws=50))

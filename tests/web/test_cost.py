@@ -15,8 +15,8 @@ import pytest
 from benchmarks.bench_web import served
 from tests.web.small import serving, serving_store
 
-from stereogauge.allowance import UsedUpError, checkpoint
 from stereogauge.errors import StereogaugeError
+from stereogauge.stages import UsedUpError, checkpoint
 from stereogauge.store import Store
 from stereogauge.web.app import create_app
 from stereogauge.web.cache import RecentCache

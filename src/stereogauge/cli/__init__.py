@@ -125,10 +125,6 @@ def _spare_garbage_collection() -> None:
         atexit.register(gc.freeze)
 
 
-def _say(text: str) -> None:
-    sys.stderr.write(text + "\n")
-
-
 def _fail(sentence: str) -> None:
     sys.stderr.write(f"stereogauge: {' '.join(sentence.split())}\n")
     sys.exit(2)
@@ -224,7 +220,7 @@ def application(called: str | None, defaults: Mapping[str, Any]) -> typer.Typer:
             from stereogauge.cli.options import with_groups
             from stereogauge.cli.project import announced
 
-            app.command(name, cls=_grouped_help())(_stoppable(announced(with_groups(module.command), defaults, _say)))
+            app.command(name, cls=_grouped_help())(_stoppable(announced(with_groups(module.command), defaults)))
     return app
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stereogauge.cli import options, selected
-from stereogauge.cli.output import print_tables, say, working
+from stereogauge.cli import options
+from stereogauge.cli.output import print_tables, save_figures, say, working
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.chart import FORMATS
 from stereogauge.scores.scope import Scope
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    store: selected.StoreAddress,
+    store: options.StoreAddress,
     scope: Annotated[Scope, options.without("aggregation", "least_support", "proportions")],
     what: Annotated[
         list[str] | None,
@@ -34,7 +34,7 @@ def command(
     metric: Annotated[str | None, "Metric of tests and counts; default: the first one."] = None,
     mark: Annotated[list[str] | None, "Algorithms to mark in histograms."] = None,
     profile: Annotated[str | None, "Profile whose stability is tested; default: equal weights."] = None,
-    alpha: selected.Alpha = 0.05,
+    alpha: options.Alpha = 0.05,
     out: Annotated[Path | None, "Folder for figures, as PNG, SVG and PDF."] = None,
     form: options.OutputFormat = options.Format.table,
 ) -> None:
@@ -47,10 +47,10 @@ def command(
 
     for name in what or ():
         analysis(name)
-    covered = selected.ordering_coverage(scope)
-    with selected.opened(store, scope) as (_, cube):
+    covered = options.ordering_coverage(scope)
+    with options.selected_scores(store, scope) as (_, cube):
         cube = cube.limited(covered)
-        marked = tuple(selected.names(mark) or ())
+        marked = tuple(options.names(mark) or ())
         choices = AnalysisOptions(metric or cube.metrics[0], scope.missing, alpha, marked, profile)
         _check(cube, choices)
         tables: list[Table] = []
@@ -68,7 +68,9 @@ def command(
             figures += found.figures
     print_tables(tables, form)
     if out is not None:
-        _write(figures, out)
+        save_figures(out, {entry.name: entry.data for entry in figures}, (*FORMATS, "csv"))
+        for entry in figures:
+            say(f"wrote {out / entry.name}.{{{','.join((*FORMATS, 'csv'))}}}")
 
 
 def _check(cube: ScoreCube, choices: AnalysisOptions) -> None:
@@ -77,10 +79,3 @@ def _check(cube: ScoreCube, choices: AnalysisOptions) -> None:
 
     cube.select(metrics=[choices.metric], algorithms=list(choices.mark) or None)
     check_alpha(choices.alpha)
-
-
-def _write(figures: list[FigureEntry], out: Path) -> None:
-    for entry in figures:
-        for kind in (*FORMATS, "csv"):
-            entry.data.save(out / f"{entry.name}.{kind}")
-        say(f"wrote {out / entry.name}.{{{','.join((*FORMATS, 'csv'))}}}")

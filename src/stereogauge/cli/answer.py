@@ -7,8 +7,8 @@ from html import escape
 from pathlib import Path
 from typing import Annotated, Literal
 
-from stereogauge.cli import selected
-from stereogauge.cli.options import Format, without
+from stereogauge.cli import options
+from stereogauge.cli.options import Format
 from stereogauge.cli.output import print_rows, print_tables, say
 from stereogauge.scores.scope import LEAST_COVERAGE, Scope
 
@@ -26,15 +26,15 @@ border-bottom:1px solid #ddd}} .number{{text-align:right}} figcaption{{font-weig
 
 
 def command(
-    store: selected.StoreAddress,
-    scope: Annotated[Scope, without("regions", "metrics", "aggregation", "least_coverage", "least_support")],
-    profile: selected.Profile = None,
-    weight: selected.Weight = None,
+    store: options.StoreAddress,
+    scope: Annotated[Scope, options.without("regions", "metrics", "aggregation", "least_coverage", "least_support")],
+    profile: options.Profile = None,
+    weight: options.Weight = None,
     requirements: Annotated[
         Path | None, "A TOML file with camera, distances, tolerance, smallest object and time limit."
     ] = None,
     profiles: Annotated[bool, "List the profiles and what is measured of each."] = False,
-    alpha: selected.Alpha = 0.05,
+    alpha: options.Alpha = 0.05,
     tolerance: Annotated[float, "Share of the leader's score by which another must be better to matter."] = 0.05,
     draws: Annotated[int, "Draws of weights and of scenes."] = 2000,
     seed: Annotated[int, "Seed of the draws."] = 0,
@@ -51,7 +51,7 @@ def command(
     from stereogauge.ranking.profile import composed_weights
     from stereogauge.tables.decision_tables import answer_html, answer_tables
 
-    with selected.opened(store, scope) as (opened, cube):
+    with options.selected_scores(store, scope) as (opened, cube):
         source = Source(cube, opened.protocol(cube.protocol, cube.columns), store)
     if profiles:
         _print_profiles(source, form)
@@ -60,7 +60,7 @@ def command(
         source,
         Settings(LEAST_COVERAGE if scope.need is None else scope.need, alpha, draws, seed, scope.missing, tolerance),
         profile,
-        composed_weights(source.cube, scope.proportions, selected.weights(weight), profile),
+        composed_weights(source.cube, scope.proportions, options.weights(weight), profile),
         requirements,
     )
     if form == "json":

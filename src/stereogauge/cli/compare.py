@@ -13,9 +13,9 @@ import typer
 from msgspec.structs import replace
 
 from stereogauge.cli import options
-from stereogauge.cli.output import notes, print_basis, print_reading, print_scores, progress, say, working
+from stereogauge.cli.output import counting, notes, print_basis, print_reading, print_scores, say, working
+from stereogauge.cli.running import chosen_scenes, found_results, print_layout
 from stereogauge.errors import FileError, StereogaugeError
-from stereogauge.protocol import Protocol
 
 if TYPE_CHECKING:
     from stereogauge.io.files import DisparityFile
@@ -97,15 +97,13 @@ def command(
             left=left, right=right, gt_right=gt_right, calib=camera.calib, focal=camera.focal, out=out,
             baseline=camera.baseline, doffs=camera.doffs, mask=mask, labels=labels, planes=planes, border=border,
         )  # fmt: skip
-        dataset = options.chosen_scenes(truth, None, **files.truth(truth))
-        options.print_layout(truth, dataset)
+        dataset = chosen_scenes(truth, None, **files.truth(truth))
+        print_layout(truth, dataset)
         dataset = dataset.subset(chosen.selected(dataset.ids, dataset.name))
         results = _results(estimates, dataset, files.decoding)
         listed = list(dataset)
         scenes = [scene for scene in listed if any(scene.id in result.maps for result in results)]
-        shown = progress("scenes")
-        shown.start(len(scenes), 0)
-        doing.callback(shown.finish)
+        shown = doing.enter_context(counting(len(scenes), "scenes"))
     else:
         if not as_given:
             _check_order(truth, estimates)
@@ -147,7 +145,7 @@ def command(
             last.update(maps)
             return
         scene.release()
-        shown.advance(1, 0)
+        shown(scene.id)
 
     with doing:
         found = evaluate_with_doubts(
@@ -171,10 +169,13 @@ def command(
     print_reading(scenes, results)
     if form is options.Format.table:
         print_basis(used, table.inputs, scenes)
-    for note in [*_idle_border(used, border), *notes(table), *doubt_lines(found.doubts, scenes=len(scenes))]:
+    idle = border and used.border != "dataset" and used.region_rules.rule != "middlebury-v2"
+    if idle:
+        say(f"note: --border {border} has no effect under the protocol {used.name}; add --set border={border}")
+    for note in [*notes(table), *doubt_lines(found.doubts, scenes=len(scenes))]:
         say(f"note: {note}")
     if out is not None:
-        from stereogauge.figures.picture_files import write_pictures
+        from stereogauge.figures.galleries import write_pictures
 
         with working("drawing"):
             written = write_pictures(out, last, scenes[0], used)
@@ -201,13 +202,6 @@ def _single_results(named: Mapping[str, str], scene: Scene, files: options.Files
         ResultSet(name, {scene.id: map_file(named[name], scene, data, how)})
         for name, how in meant_for(stated, named).items()
     ]
-
-
-def _idle_border(protocol: Protocol, border: int) -> list[str]:
-    """What to say of `--border` where the protocol does not use it."""
-    if not border or protocol.border == "dataset" or protocol.region_rules.rule == "middlebury-v2":
-        return []
-    return [f"--border {border} has no effect under the protocol {protocol.name}; add --set border={border}"]
 
 
 def _common_share(maps: Mapping[str, DisparityMap], scene: Scene) -> float:
@@ -269,8 +263,6 @@ def _refuse_for_folders(**given: Any) -> None:
 
 
 def _results(estimates: Sequence[str], dataset: Dataset, reading: dict[str, Any]) -> list[ResultSet]:
-    from stereogauge.cli.running import found_results
-
     found: list[ResultSet] = []
     names, paths = zip(*map(_split, estimates), strict=True)
     for name, results in zip(names, found_results(paths, dataset, reading), strict=True):

@@ -10,7 +10,7 @@ import typer
 
 from stereogauge import store as stores
 from stereogauge.cli import INTERRUPTED, options
-from stereogauge.cli.output import print_rows, progress, say
+from stereogauge.cli.output import counting, print_rows, say
 from stereogauge.errors import FileError, NotApplicable, SizeError
 from stereogauge.protocol import load_protocol
 
@@ -77,12 +77,12 @@ def command(
     if list_measures:
         print_rows(_declared(), form)
         return
-    from stereogauge.cli.confidence_runs import chosen_scenes, of_files, of_matcher
+    from stereogauge.cli.confidence_runs import of_files, of_matcher, scenes_of
     from stereogauge.confidence_measures.run import ConfidenceChoices
     from stereogauge.confidence_measures.sparsification import parse_error
 
     kinds = [parse_error(text) for text in options.listed(errors) or ()]
-    found = chosen_scenes(dataset, scenes, left, right, gt, files.truth_decoding(gt))
+    found = scenes_of(dataset, scenes, left, right, gt, files.truth_decoding(gt))
     from_files = disparity is not None or bool(confidence_map)
     if learn and model is not None:
         raise NotApplicable("--learn trains a combination and --model applies one; both are `learned`: give one.")
@@ -143,27 +143,23 @@ def _runs(scenes: Sequence[Scene], run: Callable[[Scene], SceneRun]) -> tuple[li
     runs: list[SceneRun] = []
     left_out: list[str] = []
     interrupted = False
-    bar = progress("scenes", "judge")
-    bar.start(len(scenes), 0)
     try:
-        for scene in scenes:
-            bar.scene(scene.id)
-            try:
-                if not scene.has("gt"):
-                    raise NotApplicable(f"Scene {scene.id!r} has no ground truth.")
-                runs.append(run(scene))
-            except (FileError, NotApplicable, SizeError) as reason:
-                if len(scenes) == 1:
-                    raise
-                left_out.append(f"left out: {reason}")
-            scene.release()
-            bar.advance(1, 0)
+        with counting(len(scenes), "scenes", "judge") as done:
+            for scene in scenes:
+                try:
+                    if not scene.has("gt"):
+                        raise NotApplicable(f"Scene {scene.id!r} has no ground truth.")
+                    runs.append(run(scene))
+                except (FileError, NotApplicable, SizeError) as reason:
+                    if len(scenes) == 1:
+                        raise
+                    left_out.append(f"left out: {reason}")
+                scene.release()
+                done(scene.id)
     except KeyboardInterrupt:
         if not runs:
             raise
         interrupted = True
-    finally:
-        bar.finish()
     for sentence in left_out:
         say(sentence)
     if not runs:
@@ -190,16 +186,10 @@ def _learned(runs: list[SceneRun], learn: bool, save_model: Path | None) -> list
 def _declared() -> list[dict[str, str]]:
     from stereogauge.confidence_measures.declaration import confidence_measures
 
-    return [
-        {
-            "measure": m.id,
-            "name": m.label,
-            "formula": m.formula,
-            "needs": ", ".join(sorted(m.needs)),
-            "source": m.source,
-        }
-        for m in confidence_measures().values()
-    ]
+    heads = ("measure", "name", "formula", "needs", "source")
+    declared = confidence_measures().values()
+    values = ((m.id, m.label, m.formula, ", ".join(sorted(m.needs)), m.source) for m in declared)
+    return [dict(zip(heads, own, strict=True)) for own in values]
 
 
 def _say_bounds(curves: Sequence[SceneCurves]) -> None:

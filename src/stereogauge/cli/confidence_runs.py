@@ -16,7 +16,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from stereogauge.cli import options
-from stereogauge.cli.output import say
+from stereogauge.cli.output import save_figures, say
+from stereogauge.cli.running import chosen_scenes
 from stereogauge.confidence_measures.declaration import (
     confidence_measure,
     confidence_measures,
@@ -115,7 +116,7 @@ class Judged(NamedTuple):
         return f"{result.matcher}{printed}: {settings}; pixels: {pixels}"
 
 
-def chosen_scenes(
+def scenes_of(
     dataset: str | None,
     wanted: list[str] | None,
     left: str | None,
@@ -125,7 +126,7 @@ def chosen_scenes(
 ) -> list[Scene]:
     """The scenes of a dataset, or the one pair that was given; `truth` says how its ground truth is read."""
     if dataset is not None:
-        return list(options.chosen_scenes(dataset, options.listed(wanted)))
+        return list(chosen_scenes(dataset, wanted))
     if gt is None:
         raise FileError("Sparsification needs ground truth: name a DATASET[:ROOT], or give --left, --right and --gt.")
     name = Path(left or gt).parent.name or Path(left or gt).stem
@@ -342,9 +343,7 @@ def write_files(
     reliabilities = [(run.scene, name, one) for run in runs for name, of in run.reliabilities().items() for one in of]
     if reliabilities:
         drawn["reliability"] = reliability_data(reliabilities, caption=facts)
-    for name, data in drawn.items():
-        for suffix in ("png", "svg", "csv"):
-            data.save(folder / f"{name}.{suffix}")
+    save_figures(folder, drawn, ("png", "svg", "csv"))
     count = 1 + 3 * len(drawn)
     for run in runs:
         for name, values in run.maps.items():

@@ -125,7 +125,8 @@ def write_cloud(
 
 def _output_scale(paths: list[str], source_encoding: str | None, scale: float | None) -> tuple[float, float | None]:
     """The scale of the output, and that of the input, which needs none where its suffix says all."""
-    if scale is None or source_encoding is not None or any(map(_open, paths[:-1])):
+    known = {suffix for encoding in ENCODINGS.values() for suffix in encoding.suffixes}
+    if scale is None or source_encoding is not None or any(suffix_of(path) not in known for path in paths[:-1]):
         raise FileError(
             "--to middlebury needs the stored value per pixel of disparity: give --to-scale, for example 4."
         )
@@ -134,10 +135,6 @@ def _output_scale(paths: list[str], source_encoding: str | None, scale: float | 
 
 def _is_cloud(target: str) -> bool:
     return suffix_of(target) == ".ply"
-
-
-def _open(path: str) -> bool:
-    return suffix_of(path) not in {suffix for encoding in ENCODINGS.values() for suffix in encoding.suffixes}
 
 
 def _described(disparity: DisparityMap) -> str:

@@ -35,7 +35,7 @@ def command(
     """
     from stereogauge.datasets import load_dataset
     from stereogauge.evaluation.run import make_plan, run_plan
-    from stereogauge.figures.picture_files import write_pictures
+    from stereogauge.figures.galleries import write_pictures
     from stereogauge.ranking.profile import load_profile
 
     dataset = load_dataset("motorcycle")
@@ -63,8 +63,7 @@ def _report(out: Path, matchers: list[str]) -> str:
     """Write the report of the matchers, whose first page is the answer, and return its sentence."""
     from stereogauge.evaluation.stored_maps import store_origins
     from stereogauge.report.build import build
-    from stereogauge.report.content import ReportOptions
-    from stereogauge.report.page import write_report
+    from stereogauge.report.content import ReportOptions, write_report
 
     say("writing the report …")
     with stores.open_store(out / "demo.sqlite", read_only=True) as store:

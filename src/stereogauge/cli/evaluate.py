@@ -29,7 +29,7 @@ from stereogauge.cli.output import (
     say,
     upright,
 )
-from stereogauge.cli.running import Workers, found_results, made_maps
+from stereogauge.cli.running import Workers, chosen_scenes, found_results, made_maps, print_layout
 from stereogauge.errors import StereogaugeError
 from stereogauge.protocol import Protocol
 from stereogauge.scores.scope import LEAST_COVERAGE
@@ -81,16 +81,15 @@ def command(
     if not results and not matcher:
         raise StereogaugeError("Nothing to evaluate: give folders of results, or --matcher.")
     protocol, truth, wanted = measured.choice, files.truth(dataset), options.listed(scenes)
-    workers = Workers(jobs, cluster)
 
-    def plan_again(opened: Store) -> Plan:
+    def plan_again(opened: Store, workers: Workers) -> Plan:
         """What the store lacks of the files as they are now."""
         from stereogauge.evaluation.fingerprints import ContentHashes
         from stereogauge.evaluation.run import check_origins
 
-        data = options.chosen_scenes(dataset, wanted, **truth)
-        options.print_layout(dataset, data)
-        whole = functools.partial(options.chosen_scenes, dataset, None, **truth) if wanted else None
+        data = chosen_scenes(dataset, wanted, **truth)
+        print_layout(dataset, data)
+        whole = functools.partial(chosen_scenes, dataset, None, **truth) if wanted else None
         if not wanted:
             data = data.subset(protocol.selected(data.ids, data.name))
         found = list(itertools.chain(*found_results(results or (), data, files.reading, whole)))
@@ -102,10 +101,9 @@ def command(
             check_origins(opened, data, found)
         return _plan(opened, data, found, made, protocol, resize=files.resize, rehash=rehash)
 
-    stopped = True
     try:
-        with _interruption() as pressed, stores.open_store(store) as opened:
-            plan = plan_again(opened)
+        with Workers(jobs, cluster) as workers, _interruption() as pressed, stores.open_store(store) as opened:
+            plan = plan_again(opened, workers)
             if dry_run:
                 _print_plan(plan, form)
             elif not plan.cells and not plan.unreadable and not watch:
@@ -116,15 +114,12 @@ def command(
                 while watch:
                     if pressed.wait(WATCH_EVERY):
                         raise KeyboardInterrupt
-                    _run(plan_again(opened), opened, workers, form)
-                stopped = False
+                    _run(plan_again(opened, workers), opened, workers, form)
                 if failures:
                     raise typer.Exit(1)
     except KeyboardInterrupt:
         say("interrupted; everything finished is stored, and the same command continues from there")
         raise typer.Exit(INTERRUPTED) from None
-    finally:
-        workers.end(at_once=stopped)
 
 
 @contextlib.contextmanager

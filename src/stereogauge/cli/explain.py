@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stereogauge.cli import options, selected
-from stereogauge.cli.options import make_folder
-from stereogauge.cli.output import print_json, print_tables, say
+from stereogauge.cli import options
+from stereogauge.cli.output import print_json, print_tables, save_figures, say
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.chart import Chart
 from stereogauge.scores.scope import Scope
@@ -27,12 +26,12 @@ if TYPE_CHECKING:
 
 
 def command(
-    store: selected.StoreAddress,
+    store: options.StoreAddress,
     scope: Annotated[Scope, options.without("regions", "metrics", "aggregation", "need", "least_support")],
     first: Annotated[str | None, typer.Argument(metavar="A", help="An algorithm; none for a view of all.")] = None,
     second: Annotated[str | None, typer.Argument(metavar="B", help="The algorithm to compare it with.")] = None,
-    profile: selected.Profile = None,
-    weight: selected.Weight = None,
+    profile: options.Profile = None,
+    weight: options.Weight = None,
     column: Annotated[
         str | None, "What is right or wrong at a pixel, e.g. bad@1:nonocc; default: a stored one."
     ] = None,
@@ -55,15 +54,15 @@ def command(
 
     if (first is None) != (second is None):
         raise StereogaugeError(f"An explanation compares two algorithms; found only {first!r}. Name a second one.")
-    make_folder(out)
-    with selected.opened(store, scope) as (opened, whole):
+    options.make_folder(out)
+    with options.selected_scores(store, scope) as (opened, whole):
         cube = whole.limited(scope.coverage)
         stored = opened.protocol(cube.protocol, cube.columns)
         origins = store_origins(opened, cube, stored)
         if first is None or second is None:
             _all_algorithms(cube, origins, column or two_class_column(cube), out, form)
             return
-        weights = composed_weights(cube, scope.proportions, selected.weights(weight), profile)
+        weights = composed_weights(cube, scope.proportions, options.weights(weight), profile)
         found = explained(
             Source(cube, stored, store), first, second, profile, weights,
             maps=origins if maps else None, missing=scope.missing, progress=_steps("measuring"),
@@ -100,8 +99,7 @@ def _write(found: Explanation, contrasts: Sequence[Contrast], out: Path) -> None
             figures[f"{name}-profile-line"] = line
     if contrasts and any(one.crops for one in contrasts):
         figures["crops"] = data.crop_rows_data(contrasts)
-    for name, content in figures.items():
-        content.save(out / f"{name}.png")
+    save_figures(out, figures, ("png",))
     say(f"wrote {len(figures) + 2 * len(contrasts)} pictures to {out}/")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from msgspec.structs import replace
 
-from stereogauge.cli import options, selected
+from stereogauge.cli import options
 from stereogauge.cli.output import print_tables, say
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.protocol import Protocol
@@ -26,7 +26,7 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 
 
 def command(
-    store: selected.StoreAddress,
+    store: options.StoreAddress,
     scope: Annotated[Scope, options.only(Scope, "dataset", "protocol", "scenes")],
     baseline: Annotated[str, typer.Option("--baseline", "-b", metavar="STORE", help="The store to compare with.")],
     largest: Annotated[
@@ -43,7 +43,7 @@ def command(
         bool,
         typer.Option("--significant", help="Accept a rise that a test cannot distinguish from chance."),
     ] = False,
-    alpha: selected.Alpha = 0.05,
+    alpha: options.Alpha = 0.05,
     junit: Annotated[Path | None, typer.Option(help="Write the checks as JUnit XML.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show every check, not only what got worse.")] = False,
     allow_missing: Annotated[
@@ -67,9 +67,9 @@ def command(
     if not largest:
         raise StereogaugeError("A gate needs at least one limit, for example --max bad@1:nonocc=+0.1.")
     limits = [parse_limit(text) for text in largest]
-    with selected.opened(baseline, scope) as (opened, old):
+    with options.selected_scores(baseline, scope) as (opened, old):
         read = opened.protocol(old.protocol, old.columns) or Protocol()
-    with selected.opened(store, replace(scope, protocol=scope.protocol or old.protocol)) as (opened, new):
+    with options.selected_scores(store, replace(scope, protocol=scope.protocol or old.protocol)) as (opened, new):
         failures = _failures(opened, new)
     found = gate(
         new, old, limits, names=_names(algorithm, new.algorithms, old.algorithms), per_scene=per_scene,
@@ -117,10 +117,8 @@ def _names(given: list[str] | None, new: tuple[str, ...], old: tuple[str, ...]) 
     """Pairs of names, checked against both stores; None for all that they have in common."""
     if not given:
         return None
-    pairs = {}
-    for text in given:
-        name, equals, before = text.partition("=")
-        pairs[name.strip()] = before.strip() if equals else name.strip()
+    parts = [[part.strip() for part in text.partition("=")] for text in given]
+    pairs = {name: before if equals else name for name, equals, before in parts}
     for name, before in pairs.items():
         if name not in new:
             raise unknown_name("algorithm of this store", name, new)

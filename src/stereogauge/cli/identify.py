@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stereogauge.cli import options
 from stereogauge.cli.options import ListingFormat
 from stereogauge.cli.output import print_json, print_tables, say, working
+from stereogauge.cli.running import chosen_scenes
 from stereogauge.errors import DatasetError
-from stereogauge.tables.table import table, words
+from stereogauge.tables.table import of_records
+
+if TYPE_CHECKING:
+    from stereogauge.evaluation.published import Agreement
 
 NOT_FOUND = 1
 
@@ -35,7 +39,7 @@ def command(
     from stereogauge.evaluation.published import WAYS, agreements, in_words, read_published
 
     numbers = read_published(published, row)
-    data = options.chosen_scenes(dataset, options.listed(scenes))
+    data = chosen_scenes(dataset, scenes)
     found = find_results(results, data, **files.reading).results
     if len(found) != 1:
         names = ", ".join(result.name for result in found) or "none"
@@ -47,42 +51,30 @@ def command(
         agreeing = agreements(numbers, there, found[0], progress=tell)
     missing = [number for number in numbers if not any(one.number == number for one in agreeing)]
     if form == "json":
-        print_json(
-            {
-                "numbers": [
-                    {
-                        "name": number.name,
-                        "printed": number.text,
-                        "agreements": [
-                            {
-                                "preset": one.preset,
-                                "column": str(one.column),
-                                "how": one.how,
-                                "value": one.value,
-                                "own": one.own,
-                            }
-                            for one in agreeing
-                            if one.number == number
-                        ],
-                    }
-                    for number in numbers
-                ]
-            }
-        )
-        raise typer.Exit(NOT_FOUND if missing else 0)
-    for sentence in in_words(numbers, agreeing):
-        say(sentence)
-    if agreeing:
-        columns = ("number", "printed", "preset", "metric", "region", "over scenes", "value")
+        named = [
+            {"name": one.name, "printed": one.text, "agreements": [_plain(by) for by in agreeing if by.number == one]}
+            for one in numbers
+        ]
+        print_json({"numbers": named})
+    else:
+        for sentence in in_words(numbers, agreeing):
+            say(sentence)
         rows = [
-            [
-                words(text)
-                for text in (
-                    *(one.number.name, one.number.text, one.preset, one.column.metric, one.column.region),
-                    *(WAYS[one.how] + ("" if one.own else " (not its own)"), f"{one.value:.8g}"),
-                )
-            ]
+            {
+                "number": one.number.name,
+                "printed": one.number.text,
+                "preset": one.preset,
+                "metric": one.column.metric,
+                "region": one.column.region,
+                "over scenes": WAYS[one.how] + ("" if one.own else " (not its own)"),
+                "value": f"{one.value:.8g}",
+            }
             for one in agreeing
         ]
-        print_tables([table("agreements", "", columns, rows)])
+        print_tables([of_records("agreements", rows)] if rows else [])
     raise typer.Exit(NOT_FOUND if missing else 0)
+
+
+def _plain(one: Agreement) -> dict[str, Any]:
+    column = str(one.column)
+    return {"preset": one.preset, "column": column, "how": one.how, "value": one.value, "own": one.own}

@@ -79,9 +79,8 @@ def command(
     for path in (out, right_out):
         if path is not None:
             options.check_target(str(path), target_encoding, target_scale)
-            options.make_folder(path.parent)
     given = parse_parameters(",".join(parameter or ()), "--set")
-    for folder in (confidence, None if classes is None else classes.parent):
+    for folder in (confidence, *(path.parent for path in (out, right_out, classes) if path is not None)):
         options.make_folder(folder)
     with working("reading the images and preparing the matcher"):
         prepared = prepare(left, right, matcher, ndisp, **given)
@@ -219,14 +218,6 @@ def _print_matchers(form: options.Format) -> None:
 
     found = [(declared.id, p) for declared in matchers().values() for p in declared.parameters]
     found += [("every matcher", parameter) for parameter in POST_PARAMETERS.values()]
-    rows = [
-        {
-            "matcher": name,
-            "parameter": p.name,
-            "default": str(p.default),
-            "allowed": p.allowed,
-            "meaning": p.description,
-        }
-        for name, p in found
-    ]
-    print_rows(rows, form)
+    heads = ("matcher", "parameter", "default", "allowed", "meaning")
+    values = ((name, p.name, str(p.default), p.allowed, p.description) for name, p in found)
+    print_rows([dict(zip(heads, own, strict=True)) for own in values], form)

@@ -26,8 +26,8 @@ def command(
     name = None if name is None else canonical(name)
     if name is not None and name.partition("@")[0] not in known:
         raise unknown_name("metric", name.partition("@")[0], known)
-    chosen = [known[name.partition("@")[0]]] if name else sorted(known.values(), key=_usual_first)
-    rows = [declaration(metric) for metric in chosen]
+    listed = [*(known[usual] for usual in USUAL), *(metric for key, metric in known.items() if key not in USUAL)]
+    rows = [declaration(metric) for metric in ([known[name.partition("@")[0]]] if name else listed)]
     if form is options.Format.json:
         print_json(rows[0] if name else rows)
     elif form is options.Format.csv:
@@ -44,12 +44,10 @@ def command(
             if value not in (None, "", []):
                 print_entry(key, [_plain(value)], indent=19)
     else:
-        print_rows([_summary(row) for row in rows])
-
-
-def _usual_first(metric: Any) -> int:
-    """The best-known metrics first, the others as they are declared."""
-    return USUAL.index(metric.id) if metric.id in USUAL else len(USUAL)
+        heads = ("id", "unit", "better", "pixels")
+        about = [row["description"].partition(". ")[0].rstrip(".") for row in rows]
+        whole = zip(rows, about, strict=True)
+        print_rows([{**{key: row[key] for key in heads}, "what it is": text} for row, text in whole])
 
 
 def declaration(metric: Any) -> dict[str, Any]:
@@ -81,8 +79,3 @@ def _plain(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _summary(row: dict[str, Any]) -> dict[str, str]:
-    what = row["description"].partition(". ")[0].rstrip(".")
-    return {**{key: row[key] for key in ("id", "unit", "better", "pixels")}, "what it is": what}

@@ -7,9 +7,9 @@ import functools
 import inspect
 import os
 import re
-import shlex
 import typing
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -19,11 +19,14 @@ import typer
 from stereogauge.errors import FileError, SizeError, StereogaugeError, check_one_size
 from stereogauge.loading import Declaration, convert, entry, entry_types, is_table, options_of
 from stereogauge.protocol import Protocol, load_protocol, parse_override
-from stereogauge.scores.scope import Names
+from stereogauge.scores.scope import ONLY_SURE, Names, Scope
+from stereogauge.tags import PREFIX
 from stereogauge.text import NUMBER_PATTERN
 
 if TYPE_CHECKING:
-    from stereogauge.model import Calibration, Dataset, LabelImage, Scene
+    from stereogauge.model import Calibration, LabelImage, Scene
+    from stereogauge.scores.cube import ScoreCube
+    from stereogauge.store import Store
 
 
 NAMES = re.compile(rf"(?:@{NUMBER_PATTERN}(?:,{NUMBER_PATTERN}(?=[\s,:&|()-]|$))*|[^\s,])+")
@@ -125,7 +128,9 @@ class Files(Declaration, frozen=True):
 
     def truth(self, dataset: str) -> dict[str, Any]:
         """How the ground truth of a dataset is read; only of a folder without a manifest is something assumed."""
-        return self.truth_decoding(_first_truth(dataset))
+        from stereogauge.cli.running import first_truth
+
+        return self.truth_decoding(first_truth(dataset))
 
 
 class CameraOptions(Declaration, frozen=True):
@@ -232,16 +237,13 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _choices(kind: Any) -> tuple[str, ...]:
-    """The words that an option takes, where it takes no others; the declaration refuses the rest in one sentence."""
-    return typing.get_args(kind) if typing.get_origin(kind) is typing.Literal else ()
-
-
 def _option(group: Any, name: str) -> inspect.Parameter:
     """The option of one entry of a declaration."""
     annotated = entry_types(group)[name]
     kind, meta = typing.get_args(annotated)[:2]
-    several, choices = kind == Names, [one for part in options_of(kind) for one in _choices(part)]
+    several, literals = kind == Names, [one for one in options_of(kind) if typing.get_origin(one) is typing.Literal]
+    # The words that an option takes, where it takes no others; the declaration refuses the rest in one sentence.
+    choices = [word for literal in literals for word in typing.get_args(literal)]
     flag, *letter = _spellings(name, kind)
     option = typer.Option(
         *(f"{flag}/--no-{flag[2:]}" if kind is bool else flag, *letter),
@@ -352,71 +354,6 @@ def chosen_protocol(
     return load_protocol(protocol).replace(**changes)
 
 
-def chosen_scenes(dataset: str, scenes: Sequence[str] | None, **truth: Any) -> Dataset:
-    """The named dataset, or only those of its scenes that are named."""
-    from stereogauge.datasets import open_dataset
-
-    opened = open_dataset(dataset, **truth)
-    return opened.subset(scenes) if scenes else opened
-
-
-def _first_truth(dataset: str) -> Path | None:
-    """The first file of ground truth in a folder without a manifest; None for any other dataset."""
-    from stereogauge.datasets.layout import list_results, template_pattern
-    from stereogauge.io.remote import place
-
-    layout = found_layout(dataset)
-    if layout is None:
-        return None
-    root = place(dataset.removeprefix("folder:"))
-    pattern = template_pattern(layout["paths"]["ground_truth"])
-    return next((root / name for name in list_results(root).names if pattern.fullmatch(name)), None)
-
-
-def found_layout(dataset: str) -> dict[str, Any] | None:
-    """The layout that was found in a folder without a manifest; None for any other dataset."""
-    from stereogauge.datasets import families
-    from stereogauge.datasets.native.manifest import found_layout as layout_of
-    from stereogauge.io.remote import place
-
-    name, _, root = dataset.partition(":")
-    if name != "folder" and name in families():
-        return None
-    return layout_of(place(root if name == "folder" else dataset))
-
-
-def print_layout(dataset: str, opened: Dataset) -> None:
-    """Print where ground truth was found in a folder without a manifest, or which dataset it was recognised as."""
-    from stereogauge.cli.output import say
-
-    layout = found_layout(dataset)
-    if layout is None:
-        return
-    if opened.name != layout["name"]:
-        say(f"{dataset}: recognised as {opened.name}")
-        return
-    say(
-        f"{dataset}: ground truth found at {layout['paths']['ground_truth']}, {len(opened)} scene(s); "
-        f"`stereogauge datasets init {shlex.quote(dataset)}` writes this down"
-    )
-    unused = _unused_maps(dataset, layout["paths"])
-    if unused:
-        shown = ", ".join(unused[:4]) + (", …" if len(unused) > 4 else "")
-        say(f"{dataset}: {len(unused)} other file(s) of that kind are not used: {shown}")
-
-
-def _unused_maps(dataset: str, paths: dict[str, str]) -> list[str]:
-    """Files with the suffix of the ground truth that no template of the layout matches."""
-    from stereogauge.datasets.layout import list_results, map_name, template_pattern
-    from stereogauge.io.remote import place
-
-    patterns = [template_pattern(template) for template in paths.values()]
-    suffix = map_name(paths["ground_truth"])[1]
-    names = list_results(place(dataset.removeprefix("folder:"))).names
-    kind = [name for name in names if map_name(name)[1] == suffix]
-    return [name for name in kind if not any(pattern.fullmatch(name) for pattern in patterns)]
-
-
 def check_target(target: str, encoding: str | None, scale: float | None) -> None:
     """Refuse a name that does not say its encoding, before any work is done."""
     from stereogauge.io.content import Decoding, suffix_of
@@ -439,3 +376,56 @@ def check_target(target: str, encoding: str | None, scale: float | None) -> None
             "example 4."
         )
     encoding_to_write(suffix_of(target), target, Decoding(scale))
+
+
+StoreAddress = Annotated[str, typer.Argument(metavar="STORE", help="SQLite file or database URL, from `evaluate`.")]
+Profile = Annotated[str | None, typer.Option(help="A shipped profile or the path of a TOML file.")]
+Weight = Annotated[list[str] | None, typer.Option(help="METRIC=NUMBER instead of a profile; repeatable.")]
+Alpha = Annotated[float, typer.Option(help="Level of significance of tests over scenes.")]
+
+
+@contextmanager
+def selected_scores(address: str, scope: Scope) -> Iterator[tuple[Store, ScoreCube]]:
+    """The store and the scores that the scope of a command selects from it."""
+    from stereogauge.decision.source import needed_cube
+    from stereogauge.store import open_store
+
+    tagged = any(text.startswith(PREFIX) for text in scope.scenes or ())
+    with open_store(address, read_only=True) as store:
+        cube = needed_cube(store, scope.need, dataset=scope.dataset, protocol=scope.protocol)
+        if not (cube.algorithms and cube.columns):
+            raise StereogaugeError(f"{store.name} holds no scores; fill it with `stereogauge evaluate`.")
+        yield (
+            store,
+            cube.select(
+                scenes=names(scope.scenes) if tagged else listed(scope.scenes),
+                regions=listed(scope.regions),
+                metrics=listed(scope.metrics),
+                algorithms=names(scope.algorithms),
+            ),
+        )
+
+
+def ordering_coverage(scope: Scope) -> float:
+    """The coverage that a score needs to enter an order; refuses to order scores at different densities."""
+    if scope.need == ONLY_SURE:
+        raise StereogaugeError(
+            "Scores at different densities make no order, since leaving pixels out would win it; `stereogauge table "
+            "--need sure` and `report --need sure` show them with their coverage and order them at equal density, and "
+            "`stereogauge compare --common` measures maps on the pixels that all of them estimate."
+        )
+    return scope.coverage
+
+
+def names(values: Sequence[str] | None) -> list[str] | None:
+    """Repeated and comma-separated names as one list; unlike that of a metric, a name may hold blanks."""
+    if values is None:
+        return None
+    return [part.strip() for value in values for part in value.split(",") if part.strip()]
+
+
+def weights(values: list[str] | None) -> dict[str, float] | None:
+    """`d-fat=2` and the like as weights."""
+    from stereogauge.ranking.profile import parse_weights
+
+    return parse_weights(values)

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
     from stereogauge.datasets.plausibility import Finding
     from stereogauge.evaluation.progress import Progress, TimeLeft
+    from stereogauge.figures.chart import Chart
+    from stereogauge.figures.pictures import PictureFigure
     from stereogauge.io.files import DisparityFile
     from stereogauge.model import ResultSet, Scene
     from stereogauge.scores.table import ScoreTable
@@ -154,6 +157,13 @@ def print_entry(name: str, lines: list[str], *, indent: int) -> None:
             name = ""
 
 
+def save_figures(folder: Path, figures: Mapping[str, Chart | PictureFigure], kinds: Sequence[str]) -> None:
+    """Write every figure into the folder in each of these formats."""
+    for name, figure in figures.items():
+        for kind in kinds:
+            figure.save(folder / f"{name}.{kind}")
+
+
 def say(text: str) -> None:
     """One line on standard error."""
     sys.stderr.write(text + "\n")
@@ -164,6 +174,22 @@ def progress(what: str = "cells", verb: str = "compute") -> Progress:
     from stereogauge.evaluation.progress import terminal_progress
 
     return terminal_progress(lambda: console(errors=True), what, verb)
+
+
+@contextlib.contextmanager
+def counting(total: int, what: str, verb: str = "compute") -> Iterator[Callable[[str], None]]:
+    """Show how many of `total` are done; yields a function to call with the name of what is done next."""
+    bar = progress(what, verb)
+    bar.start(total, 0)
+
+    def advance(name: str) -> None:
+        bar.scene(name)
+        bar.advance(1, 0)
+
+    try:
+        yield advance
+    finally:
+        bar.finish()
 
 
 @contextlib.contextmanager
@@ -199,7 +225,8 @@ def working(what: str = "measuring", ahead: TimeLeft | None = None) -> Iterator[
                     if terminal:
                         draw(f"{ahead.stage or text}  {_left(ahead)}", ahead.share, 1)
                     else:
-                        say(_line(text, ahead))
+                        stage = f"{text} ({ahead.stage})" if ahead.stage else text
+                        say(f"{stage}: {ahead.share:.0%}, {_left(ahead)}" if ahead.share else f"{stage} …")
                     waiting = not ended.wait(BAR_EVERY if terminal else LINE_EVERY)
                 return
             show = shown.enter_context(console(errors=True).status("")).update if terminal else say
@@ -218,11 +245,6 @@ def working(what: str = "measuring", ahead: TimeLeft | None = None) -> Iterator[
 
 def _left(ahead: TimeLeft) -> str:
     return "" if ahead.seconds is None else f"about {ahead.seconds:.0f} s left"
-
-
-def _line(what: str, ahead: TimeLeft) -> str:
-    stage = f" ({ahead.stage})" if ahead.stage else ""
-    return f"{what}{stage}: {ahead.share:.0%}, {_left(ahead)}" if ahead.share else f"{what}{stage} …"
 
 
 @contextlib.contextmanager

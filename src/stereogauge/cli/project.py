@@ -17,11 +17,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
-
-from msgspec import Struct, field
 
 from stereogauge.errors import FileError, StereogaugeError, unknown_name
 from stereogauge.loading import Declaration, convert, entry, read_toml
@@ -41,8 +40,8 @@ GOES_TO: Mapping[str, tuple[str, ...]] = {
 """The commands that a key of the file is for; those that are not listed are for all."""
 
 
-class ProjectEntries(Declaration, frozen=True):
-    """The entries of the file that are not tables of commands."""
+class Project(Declaration, frozen=True):
+    """The content of a project file; `commands` are its tables, with the options of one command each."""
 
     store: str | None = None
     protocol: str | None = None
@@ -53,11 +52,16 @@ class ProjectEntries(Declaration, frozen=True):
     dataset: str | None = None
     results: Texts = ()
     datasets: Annotated[tuple[Mapping[str, Any], ...], entry("[[datasets]] with dataset and results")] = ()
+    commands: Mapping[str, Mapping[str, Any]] = {}
 
     @property
     def common(self) -> dict[str, Any]:
         """What holds for every dataset."""
-        texts = {"store": self.store, "protocol": self.protocol, "profile": self.profile or _first(self.profiles)}
+        texts = {
+            "store": self.store,
+            "protocol": self.protocol,
+            "profile": self.profile or next(iter(_list(self.profiles)), None),
+        }
         lists = {"metrics": _list(self.metrics), "regions": _list(self.regions)}
         return {key: value for key, value in {**texts, **lists}.items() if value}
 
@@ -72,37 +76,24 @@ class ProjectEntries(Declaration, frozen=True):
                 table["results"] = _list(found)
         return tuple({key.replace("-", "_"): value for key, value in table.items()} for table in tables)
 
-
-def _list(value: Texts) -> list[str]:
-    return [value] if isinstance(value, str) else list(value)
-
-
-def _first(value: Texts) -> str | None:
-    return next(iter(_list(value)), None)
-
-
-class Project(Struct, frozen=True):
-    """The content of a project file: what is common, the datasets with their results, and tables of commands."""
-
-    common: Mapping[str, Any] = field(default_factory=dict)
-    datasets: tuple[Mapping[str, Any], ...] = ()
-    commands: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
     def defaults(self, command: str, *, named: bool = False) -> list[dict[str, Any]]:
         """The values of a command's parameters, one set per run.
 
         `evaluate` runs once for each dataset, unless the command line has `named` one.
         """
-        runs = self.datasets if command == "evaluate" and not named else self.datasets[:1]
-        runs = runs or ({},)
+        runs = self.runs if command == "evaluate" and not named else self.runs[:1]
         own = {key.replace("-", "_"): value for key, value in self.commands.get(command, {}).items()}
         found = []
-        for run in runs:
+        for run in runs or ({},):
             values = {**self.common, **run}
             if command == "validate" and values.get("results"):
                 own = {"path": values["results"][0], **own}
             found.append({k: v for k, v in values.items() if command in GOES_TO.get(k, (command,))} | own)
         return found
+
+
+def _list(value: Texts) -> list[str]:
+    return [value] if isinstance(value, str) else list(value)
 
 
 def read_project(commands: Sequence[str], folder: Path = Path()) -> Project | None:
@@ -120,13 +111,11 @@ def read_project(commands: Sequence[str], folder: Path = Path()) -> Project | No
             raise unknown_name(f"entry of {path}", key, {*PROJECT_KEYS, *commands})
         convert(value, Mapping[str, Any], str(path), StereogaugeError, key)
     common = {key: value for key, value in content.items() if key in PROJECT_KEYS}
-    stated: ProjectEntries = convert(common, ProjectEntries, str(path))
-    return Project(stated.common, stated.runs, tables)
+    project: Project = convert({**common, "commands": tables}, Project, str(path))
+    return project
 
 
-def announced(
-    command: Callable[..., None], values: Mapping[str, Any], say: Callable[[str], None]
-) -> Callable[..., None]:
+def announced(command: Callable[..., None], values: Mapping[str, Any]) -> Callable[..., None]:
     """The command, which first prints what it took from the file."""
     known = inspect.signature(command).parameters
 
@@ -134,7 +123,8 @@ def announced(
     def run(*arguments: Any, **options: Any) -> None:
         used = {key: value for key, value in values.items() if key in known and _text(options[key]) == _text(value)}
         if used:
-            say(f"from {FILENAME}: {', '.join(f'{key} {_text(value)}' for key, value in used.items())}")
+            taken = ", ".join(f"{key} {_text(value)}" for key, value in used.items())
+            sys.stderr.write(f"from {FILENAME}: {taken}\n")
         command(*arguments, **options)
 
     return run

@@ -10,7 +10,7 @@ import typer
 from msgspec.structs import replace
 
 from stereogauge import store as stores
-from stereogauge.cli import options, selected
+from stereogauge.cli import options
 from stereogauge.cli.output import print_json, print_rows, print_tables, say, working
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.chart import check_format
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    store: selected.StoreAddress,
+    store: options.StoreAddress,
     scope: Annotated[Scope, options.without("aggregation")],
     model: Annotated[str, "middlebury, extended, a-star, weighted, or an installed one."] = "a-star",
     ties: Annotated[str | None, "Ranks of equal scores: min, average or dense."] = None,
@@ -53,15 +53,20 @@ def command(
 
     if figure is not None:
         check_format(figure.suffix.lstrip(".").lower())
-    chosen = selected.stated(
-        ties=ties, tau=tau, profile=profile, weights=selected.weights(weight), normalisation=normalisation
-    )
+    stated = {
+        "ties": ties,
+        "tau": tau,
+        "profile": profile,
+        "weights": options.weights(weight),
+        "normalisation": normalisation,
+    }
+    chosen: dict[str, Any] = {name: value for name, value in stated.items() if value is not None}
     chosen |= {"missing": scope.missing, "missing_pixels": missing_pixels}
-    covered = selected.ordering_coverage(scope)
+    covered = options.ordering_coverage(scope)
     if across:
         _print_across(store, scope, model, covered, chosen, form)
         return
-    with selected.opened(store, scope) as (_, cube):
+    with options.selected_scores(store, scope) as (_, cube):
         named = None if scope.metrics is None else [str(column) for column in cube.columns]
         cube = cube.limited(covered, scope.least_support)
         if scope.proportions is not None:
@@ -92,7 +97,7 @@ def _print_across(
         datasets = [entry.name for entry in opened.datasets()]
     orders = {}
     for name in datasets:
-        with selected.opened(store, replace(scope, dataset=name, protocol=None, need=None)) as (_, cube):
+        with options.selected_scores(store, replace(scope, dataset=name, protocol=None, need=None)) as (_, cube):
             orders[name] = rank(
                 cube.limited(coverage, scope.least_support), model, proportions=scope.proportions, **chosen
             )

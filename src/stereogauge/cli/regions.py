@@ -12,6 +12,7 @@ from msgspec.structs import asdict
 
 from stereogauge.cli import options
 from stereogauge.cli.output import print_rows, print_tables, say, step_bar
+from stereogauge.cli.running import chosen_scenes
 from stereogauge.errors import DatasetError, NotApplicable, StereogaugeError
 from stereogauge.protocol import Protocol
 from stereogauge.tables.table import Cell, table, words
@@ -69,7 +70,7 @@ def command(
     from stereogauge.masks.scene_regions import SceneRegions
 
     chosen = measured.choice
-    found = _scenes(source, options.listed(scenes), left, nonocc, files.encoding, files.scale, resolution)
+    found = _scenes(source, scenes, left, nonocc, files.encoding, files.scale, resolution)
     if (planes is not None or estimate) and len(found) != 1:
         raise StereogaugeError(
             f"--planes and --estimate belong to one scene; found {len(found)}: choose one with --scenes."
@@ -86,7 +87,7 @@ def command(
             scene_regions = SceneRegions(scene, chosen)
             masks = _masks(scene_regions, list(PARTS) if proportions else options.listed(regions), rows)
             if out is not None:
-                from stereogauge.figures.picture_files import write_directions, write_regions
+                from stereogauge.figures.geometry import write_directions, write_regions
 
                 write_regions(out / scene.id, scene_regions, masks, options.listed(layers))
                 if maps:
@@ -94,17 +95,13 @@ def command(
             scene.release()
     _print(rows, form)
     if proportions:
-        say(f"--proportions {_proportions(rows)}")
+        # The mean share of each part over the scenes, as `answer --proportions` takes it.
+        shares: dict[str, list[float]] = {}
+        for row in rows:
+            shares.setdefault(row.region.removeprefix("part-"), []).append((row.share or 0.0) / 100)
+        say(f"--proportions {','.join(f'{name}={sum(own) / len(own):.3f}' for name, own in shares.items())}")
     if form is options.Format.table:
         _say_ending(rows, chosen, out)
-
-
-def _proportions(rows: list[RegionCount]) -> str:
-    """The mean share of each part over the scenes, as `answer --proportions` takes it."""
-    shares: dict[str, list[float]] = {}
-    for row in rows:
-        shares.setdefault(row.region.removeprefix("part-"), []).append((row.share or 0.0) / 100)
-    return ",".join(f"{name}={sum(own) / len(own):.3f}" for name, own in shares.items())
 
 
 def _scenes(
@@ -121,7 +118,7 @@ def _scenes(
     from stereogauge.model import Scene
 
     if source.partition(":")[0] in families():
-        return list(options.chosen_scenes(source, wanted))
+        return list(chosen_scenes(source, wanted))
     if not Path(source).is_file():
         raise DatasetError(
             f"{source} is neither a known dataset nor a file; known are: {', '.join(families())}. "

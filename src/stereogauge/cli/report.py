@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stereogauge.cli import selected
-from stereogauge.cli.options import listed, make_folder, without
+from stereogauge.cli import options
+from stereogauge.cli.options import listed
 from stereogauge.cli.output import say, working
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.chart import FORMATS, check_format
@@ -32,14 +32,14 @@ USUAL_FIGURES = 20
 
 
 def command(
-    store: selected.StoreAddress,
+    store: options.StoreAddress,
     out: Annotated[Path, "Folder of the report."],
-    scope: Annotated[Scope, without("aggregation", "least_support", "proportions")],
+    scope: Annotated[Scope, options.without("aggregation", "least_support", "proportions")],
     title: Annotated[str, "Heading of the report."] = "Comparison of stereo algorithms",
     model: Annotated[str, "The model that orders the tables."] = "extended",
     metric: Annotated[str | None, "Metric of the tests; default: the first one."] = None,
     profile: Annotated[list[str] | None, "Profiles to show; repeatable. Default: balanced."] = None,
-    alpha: selected.Alpha = 0.05,
+    alpha: options.Alpha = 0.05,
     draws: Annotated[int, "Draws of the bootstrap over scenes."] = 1000,
     seed: Annotated[int, "Seed of all draws."] = 0,
     formats: Annotated[list[str] | None, "Formats of the figures; default: png,svg,pdf."] = None,
@@ -57,9 +57,8 @@ def command(
     from stereogauge.evaluation.stored_maps import store_origins
     from stereogauge.ranking.profile import load_profile
     from stereogauge.report.build import build
-    from stereogauge.report.content import ReportOptions
+    from stereogauge.report.content import ReportOptions, write_report
     from stereogauge.report.maps import chosen_galleries
-    from stereogauge.report.page import write_report
 
     for kind in listed(formats) or ():
         check_format(kind)
@@ -79,8 +78,8 @@ def command(
         only_sure=scope.need == ONLY_SURE,
     )
     ahead = TimeLeft()
-    with selected.opened(store, scope) as (opened, cube), working("report", ahead):
-        make_folder(out)
+    with options.selected_scores(store, scope) as (opened, cube), working("report", ahead):
+        options.make_folder(out)
         cube = cube.limited(scope.coverage)
         stored = opened.protocol(cube.protocol, cube.columns)
         origins = store_origins(opened, cube, stored) if galleries else None

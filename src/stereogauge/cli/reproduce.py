@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from stereogauge.cli.options import make_folder
-from stereogauge.cli.output import print_entry, print_tables, say, step_bar
+from stereogauge.cli.output import print_entry, print_tables, save_figures, say, step_bar
 from stereogauge.errors import DatasetError
+from stereogauge.figures.chart import FORMATS
 from stereogauge.tables.table import Cell, table, words
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def command(
     else:
         _print(reproduction)
     if out is not None:
-        _draw(reproduction, out)
+        save_figures(out, reproduction.figures, FORMATS)
+        say(f"{len(reproduction.figures)} figures as PNG, SVG and PDF in {out}")
 
 
 def _print(reproduction: Reproduction) -> None:
@@ -83,10 +85,3 @@ def _print(reproduction: Reproduction) -> None:
     for paper in dict.fromkeys(row.paper for row in reproduction.rows):
         counts = reproduction.counts(paper)
         say(f"{paper}: " + ", ".join(f"{number} {status}" for status, number in counts.items()))
-
-
-def _draw(reproduction: Reproduction, folder: Path) -> None:
-    for name, data in reproduction.figures.items():
-        for suffix in ("png", "svg", "pdf"):
-            data.save(folder / f"{name}.{suffix}")
-    say(f"{len(reproduction.figures)} figures as PNG, SVG and PDF in {folder}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import INTERRUPTED, options
-from stereogauge.cli.output import print_rows, progress, say
+from stereogauge.cli.output import counting, print_rows, save_figures, say
 from stereogauge.cli.running import Workers, found_results, made_maps
 from stereogauge.errors import StereogaugeError
 from stereogauge.protocol import Protocol
@@ -19,7 +19,6 @@ from stereogauge.protocol import Protocol
 if TYPE_CHECKING:
     import pandas as pd
 
-    from stereogauge.evaluation.matchers import MatchedResults
     from stereogauge.model import Dataset, Mask, ResultSet
 
 UNITS = {"changed": "%", "mean": "px", "median": "px", "lost": "%", "gained": "%"}
@@ -62,6 +61,8 @@ def command(
     """
     from stereogauge.datasets import open_dataset
     from stereogauge.evaluation.evaluate import check_names
+    from stereogauge.evaluation.fingerprints import ContentHashes
+    from stereogauge.study.robustness import robustness_table
 
     chosen = measured.choice
     whole = open_dataset(dataset)
@@ -74,11 +75,16 @@ def command(
     try:
         found = list(itertools.chain(*found_results(results or (), whole, files.reading)))
         if matcher:
-            made = _matched(matcher, scenes, jobs, maps=maps, ndisp=ndisp)
+            with Workers(jobs) as workers:
+                made = made_maps(matcher, scenes, workers, ContentHashes(None), maps=maps, ndisp=ndisp)
             found, failed = [*found, *made.results], bool(made.failures)
+            for algorithm, scene, reason, _ in made.failures:
+                say(f"failed: {algorithm} on {scene}: {reason}")
         check_names(found, whole.ids)
         masks = {} if region is None else _masks(scenes, pairs, region, chosen)
-        table = _compared(found, pairs, threshold, masks, _motion(flow, scenes))
+        motion = _motion(flow, scenes)
+        with counting(len(found) * len(pairs), "comparisons", "make") as advance:
+            table = robustness_table(found, pairs, threshold=threshold, masks=masks, progress=advance, **motion)
     except KeyboardInterrupt:
         say("interrupted; maps of matchers are kept, and the same command continues from there")
         raise typer.Exit(INTERRUPTED) from None
@@ -143,44 +149,6 @@ def _described(pairs: Any) -> str:
     return ", ".join(f"{first} and {second}" for first, second in pairs.values())
 
 
-def _matched(matchers: list[str], scenes: Dataset, jobs: int | None, **how: Any) -> MatchedResults:
-    """The maps of matchers; those that failed are named."""
-    from stereogauge.evaluation.fingerprints import ContentHashes
-
-    workers = Workers(jobs)
-    stopped = True
-    try:
-        made = made_maps(matchers, scenes, workers, ContentHashes(None), **how)
-        stopped = False
-    finally:
-        workers.end(at_once=stopped)
-    for algorithm, scene, reason, _ in made.failures:
-        say(f"failed: {algorithm} on {scene}: {reason}")
-    return made
-
-
-def _compared(
-    results: list[ResultSet],
-    pairs: dict[str, tuple[str, str]],
-    threshold: float,
-    masks: dict[str, Mask],
-    motion: dict[str, Any],
-) -> pd.DataFrame:
-    from stereogauge.study.robustness import robustness_table
-
-    bar = progress("comparisons", "make")
-    bar.start(len(results) * len(pairs), 0)
-
-    def advance(what: str) -> None:
-        bar.scene(what)
-        bar.advance(1, 0)
-
-    try:
-        return robustness_table(results, pairs, threshold=threshold, masks=masks, progress=advance, **motion)
-    finally:
-        bar.finish()
-
-
 def _masks(scenes: Dataset, pairs: dict[str, tuple[str, str]], region: str, protocol: Protocol) -> dict[str, Mask]:
     from stereogauge.masks.scene_regions import SceneRegions
 
@@ -225,9 +193,8 @@ def _write(
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "robustness.csv").write_text(str(table.to_csv(index=False)), encoding="utf-8")
     (folder / "robustness.json").write_text(str(table.to_json(orient="records", indent=1)) + "\n", encoding="utf-8")
-    data = robustness_data(table, threshold=threshold, pixels=region or "the whole image")
-    for kind in ("png", "svg", "html"):
-        data.save(folder / f"robustness.{kind}")
+    figure = robustness_data(table, threshold=threshold, pixels=region or "the whole image")
+    save_figures(folder, {"robustness": figure}, ("png", "svg", "html"))
     shown = [
         (result, condition, both)
         for result in results

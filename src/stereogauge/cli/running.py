@@ -1,10 +1,13 @@
-"""What `compare`, `evaluate`, `robustness` and `tune` share: found results, maps of matchers, and workers."""
+"""What commands compute from: scenes of datasets, found results, maps of matchers, and workers."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
+from stereogauge.cli.options import listed
 from stereogauge.cli.output import announce_memory, progress, say
 from stereogauge.errors import StereogaugeError
 from stereogauge.paths import cache_folder
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Workers:
-    """The executor, started when there is something to compute."""
+    """The executor, started when there is something to compute; it ends with its block, after an error at once."""
 
     def __init__(self, jobs: int | None, cluster: str | None = None) -> None:
         self._jobs, self._cluster = jobs, cluster
@@ -36,10 +39,12 @@ class Workers:
             )
         return self._executor
 
-    def end(self, *, at_once: bool) -> None:
-        """Shut it down, if it was started."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._executor is not None:
-            self._executor.shutdown(wait=True, cancel_futures=at_once)
+            self._executor.shutdown(wait=True, cancel_futures=kind is not None)
 
 
 def executor_of(
@@ -122,3 +127,65 @@ def found_results(
                 "lie with --template, e.g. '{algorithm}/{scene}.pfm'."
             )
     return [one.results for one in there]
+
+
+def chosen_scenes(dataset: str, scenes: Sequence[str] | None, **truth: Any) -> Dataset:
+    """The named dataset, or only those of its scenes that are named."""
+    from stereogauge.datasets import open_dataset
+
+    opened, wanted = open_dataset(dataset, **truth), listed(scenes)
+    return opened.subset(wanted) if wanted else opened
+
+
+def first_truth(dataset: str) -> Path | None:
+    """The first file of ground truth in a folder without a manifest; None for any other dataset."""
+    from stereogauge.datasets.layout import list_results, template_pattern
+    from stereogauge.io.remote import place
+
+    layout = found_layout(dataset)
+    if layout is None:
+        return None
+    root = place(dataset.removeprefix("folder:"))
+    pattern = template_pattern(layout["paths"]["ground_truth"])
+    return next((root / name for name in list_results(root).names if pattern.fullmatch(name)), None)
+
+
+def found_layout(dataset: str) -> dict[str, Any] | None:
+    """The layout that was found in a folder without a manifest; None for any other dataset."""
+    from stereogauge.datasets import families
+    from stereogauge.datasets.native.manifest import found_layout as layout_of
+    from stereogauge.io.remote import place
+
+    name, _, root = dataset.partition(":")
+    if name != "folder" and name in families():
+        return None
+    return layout_of(place(root if name == "folder" else dataset))
+
+
+def print_layout(dataset: str, opened: Dataset) -> None:
+    """Print where ground truth was found in a folder without a manifest, or which dataset it was recognised as."""
+    layout = found_layout(dataset)
+    if layout is None:
+        return
+    if opened.name != layout["name"]:
+        say(f"{dataset}: recognised as {opened.name}")
+        return
+    say(
+        f"{dataset}: ground truth found at {layout['paths']['ground_truth']}, {len(opened)} scene(s); "
+        f"`stereogauge datasets init {shlex.quote(dataset)}` writes this down"
+    )
+    unused = _unused_maps(dataset, layout["paths"])
+    if unused:
+        say(f"{dataset}: {len(unused)} other file(s) of that kind are not used: {shortened(unused)}")
+
+
+def _unused_maps(dataset: str, paths: dict[str, str]) -> list[str]:
+    """Files with the suffix of the ground truth that no template of the layout matches."""
+    from stereogauge.datasets.layout import list_results, map_name, template_pattern
+    from stereogauge.io.remote import place
+
+    patterns = [template_pattern(template) for template in paths.values()]
+    suffix = map_name(paths["ground_truth"])[1]
+    names = list_results(place(dataset.removeprefix("folder:"))).names
+    kind = [name for name in names if map_name(name)[1] == suffix]
+    return [name for name in kind if not any(pattern.fullmatch(name) for pattern in patterns)]

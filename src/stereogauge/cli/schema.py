@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import enum
 import functools
+import importlib
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired
 
 import typer
 
@@ -41,11 +42,12 @@ def schema_of(name: str) -> dict[str, Any]:
 
     if name not in DOCUMENTS:
         raise unknown_name("command with --format json", name, DOCUMENTS)
-    schemas, definitions = msgspec.json.schema_components(DOCUMENTS[name](), ref_template="#/$defs/{name}")
+    document = DOCUMENTS[name]
+    schemas, definitions = msgspec.json.schema_components(document.kinds(), ref_template="#/$defs/{name}")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"stereogauge {name} --format json",
-        "description": DOCUMENTS[name].__doc__,
+        "description": document.description,
         **(schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}),
         "$defs": definitions,
     }
@@ -55,6 +57,13 @@ def schema_of(name: str) -> dict[str, Any]:
 def record(source: Any) -> Any:
     """The printed object of a struct or named tuple."""
     return fields(source.__name__, **_field_types(source))
+
+
+def printed(path: str, name: str = "", **own: Any) -> Any:
+    """The printed object of a class of ours, `package.module.Class`, with own fields in place of and beside its own."""
+    module, _, source = path.rpartition(".")
+    found = getattr(importlib.import_module(f"stereogauge.{module}"), source)
+    return fields(name or source, **_field_types(found) | own) if own or name else record(found)
 
 
 def fields(_name: str, /, **kinds: Any) -> Any:
@@ -105,152 +114,66 @@ def _printed(kind: Any) -> Any:
     return Any
 
 
+def texts(*names: str) -> dict[str, Any]:
+    """Fields that hold text."""
+    return dict.fromkeys(names, str)
+
+
 TABLE = fields("Table", title=str, header=list[str], rows=list[list[float | str | None]], notes=list[str])
+TABLES = by_name(TABLE)
+DATASET = fields("Dataset", **texts("id", "name", "layout", "obtain", "terms", "citation"))
+METRIC = fields("Metric", **texts("id", "name", "formula", "unit", "better", "source"))
+REGION = fields("Region", scene=str, region=str, pixels=int | None, share=Value, note=str)
+AGREEMENT = fields("Agreement", preset=str, column=str, how=str, value=float, own=bool)
+NUMBER = fields("Number", name=str, printed=str, agreements=array(AGREEMENT))
+MATCH = fields(
+    "Match",
+    matcher=str,
+    **dict.fromkeys(("width", "height", "ndisp"), int),
+    density=float,
+    seconds=float,
+    cpu_seconds=Value,
+    peak_memory=int | None,
+    threads=int | None,
+    processor=str,
+    parameters=dict[str, str],
+)
 
 
-def _tables() -> Sequence[Any]:
-    """Tables by name."""
-    return [by_name(TABLE)]
-
-
-def _rows() -> Sequence[Any]:
-    """One row per entry."""
-    return [Rows]
-
-
-def _evaluate() -> Sequence[Any]:
-    """The scores over all scenes, or with --dry-run what would be computed."""
-    return [*_tables(), Rows]
-
-
-def _gate() -> Sequence[Any]:
-    """What got worse than in the baseline."""
-    return [fields("Gate", gate=TABLE)]
-
-
-def _answer() -> Sequence[Any]:
-    """Which algorithm to take, or with --profiles what each weighs."""
-    from stereogauge.decision.answer import Answer
-
-    own = {"selection": Plain, "requirements": Plain | None, "unknown": list[str]}
-    written = dict.fromkeys(("headline", "detail", "sentence"), str)
-    return [fields("Answer", **_field_types(Answer) | own | written), Rows]
-
-
-def _compare() -> Sequence[Any]:
-    """Scores of one or more estimates, with the hash of the scenes' files and settings."""
-    from stereogauge.scores.score import Score
-
-    protocol = fields("Protocol", name=str, hash=str)
-    return [fields("Scores", protocol=protocol | None, scores=array(record(Score)), inputs=optional(str))]
-
-
-def _datasets() -> Sequence[Any]:
-    """Known datasets, or one of them."""
-    dataset = fields("Dataset", **dict.fromkeys(("id", "name", "layout", "obtain", "terms", "citation"), str))
-    return [dataset, array(dataset)]
-
-
-def _explain() -> Sequence[Any]:
-    """Why two algorithms differ, or how all of them compare."""
-    from stereogauge.decision.explain import Explanation
-
-    own = {"scores": tuple[float, float], "pieces": list[list[list[Value]]], "difference": float, "better": str | None}
-    written = {"text": str, "undivided": list[str]}
-    return [
-        fields("Explanation", **_field_types(Explanation) | own | written),
-        fields("Pairs", **{"pairs-covered": TABLE}),
-    ]
-
-
-def _identify() -> Sequence[Any]:
-    """Published numbers with the presets that give them."""
-    agreement = fields("Agreement", preset=str, column=str, how=str, value=float, own=bool)
-    number = fields("Number", name=str, printed=str, agreements=array(agreement))
-    return [fields("Identified", numbers=array(number))]
-
-
-def _match() -> Sequence[Any]:
-    """One run of a matcher, or with --list the parameters of all matchers."""
-    sizes = dict.fromkeys(("width", "height", "ndisp"), int)
-    times = {"density": float, "seconds": float, "cpu_seconds": Value}
-    computer = {"peak_memory": int | None, "threads": int | None, "processor": str}
-    return [fields("Match", matcher=str, **sizes, **times, **computer, parameters=dict[str, str]), Rows]
-
-
-def _metrics() -> Sequence[Any]:
-    """The catalogue of metrics, or one of them."""
-    metric = fields("Metric", **dict.fromkeys(("id", "name", "formula", "unit", "better", "source"), str))
-    return [metric, array(metric)]
-
-
-def _pack() -> Sequence[Any]:
-    """Archives for benchmarks by name, with what was found in the maps."""
-    from stereogauge.datasets.plausibility import Finding
-
-    return [by_name(fields("Packed", ok=bool, files=list[str], findings=array(record(Finding))))]
-
-
-def _rank() -> Sequence[Any]:
-    """An order of algorithms with what it was computed from."""
+def _ranking() -> Any:
     intervals = fields("Bootstrap", level=float, draws=int, seed=int, intervals=list[Plain])
     place = fields("Place", algorithm=str, rank=int, value=Value, group=int | None)
     chosen = fields("Selection", **dict.fromkeys(("algorithms", "scenes", "columns"), list[str]))
-    ranking = {"ranking": array(place), "selection": chosen, "bootstrap": optional(intervals), "notes": list[str]}
+    found = {"ranking": array(place), "selection": chosen, "bootstrap": optional(intervals), "notes": list[str]}
     computed = dict.fromkeys(("options", "arrays", "names"), Plain)
-    return [fields("Ranking", model=str, value_name=str, **ranking, **computed), Rows]
+    return fields("Ranking", model=str, value_name=str, **found, **computed)
 
 
-def _regions() -> Sequence[Any]:
-    """Counts of pixels, one row per region and scene."""
-    return [array(fields("Region", scene=str, region=str, pixels=int | None, share=Value, note=str))]
+def _reproduction() -> Any:
+    value = float | str | None
+    row = printed("reproduction.declaration.PublishedNumber", "Row", ours=value, theirs=value, difference=float | None)
+    further = fields("Further", title=str, headings=list[str], cells=array(array(value)))
+    item = fields("Item", **texts("paper", "item", "title"), tables=array(further), figures=list[str])
+    return fields("Reproduction", rows=array(row), items=array(item))
 
 
-def _reproduce() -> Sequence[Any]:
-    """The items of the papers and how they compare."""
-    from stereogauge.reproduction.declaration import PublishedNumber
-
-    printed = float | str | None
-    own = {"ours": printed, "theirs": printed, "difference": float | None}
-    row = fields("Row", **_field_types(PublishedNumber) | own)
-    further = fields("Further", title=str, headings=list[str], cells=array(array(printed)))
-    item = fields("Item", paper=str, item=str, title=str, tables=array(further), figures=list[str])
-    return [fields("Reproduction", rows=array(row), items=array(item))]
+def _store() -> Any:
+    kinds = {"datasets": "Dataset", "algorithms": "Algorithm", "protocols": "Protocol", "runs": "Run"}
+    lists = {name: array(printed(f"store.listing.Stored{kind}")) for name, kind in kinds.items()}
+    return fields("Store", store=str, counts=dict[str, int], **lists)
 
 
-def _robustness() -> Sequence[Any]:
-    """Changes between maps of one place, one row per algorithm and pair of scenes."""
-    from stereogauge.study.robustness import Robustness
-
-    names = dict.fromkeys(("algorithm", "condition", "first", "second"), str)
-    return [array(fields("Change", **names, **_field_types(Robustness) | {"count": Value}))]
-
-
-def _store() -> Sequence[Any]:
-    """What a store holds (`store info`)."""
-    from stereogauge.store.listing import StoredAlgorithm, StoredDataset, StoredProtocol, StoredRun
-
-    kinds = {"datasets": StoredDataset, "algorithms": StoredAlgorithm, "protocols": StoredProtocol, "runs": StoredRun}
-    lists = {name: array(record(kind)) for name, kind in kinds.items()}
-    return [fields("Store", store=str, counts=dict[str, int], **lists)]
-
-
-def _study() -> Sequence[Any]:
-    """Responses and sensitivities, with --images the responses of matchers, or with --list the damages."""
-    from stereogauge.study.run import Response
-
+def _studies() -> Sequence[Any]:
     damage = fields("Damage", id=str, strength=str, reference=float, metric=str, description=str)
-    texts = list[str]
-    responses = array(fields("Response", **_field_types(Response) | {"strength": float}))
-    study = fields("Responses", scene=str, protocol=str, idle=texts, responses=responses)
+    responses = array(printed("study.run.Response", strength=float))
+    study = fields("Responses", scene=str, protocol=str, idle=list[str], responses=responses)
     matrices = dict.fromkeys(("responses", "scaled", "selective"), list[list[Value]])
-    sensitivity = fields("Sensitivity", metrics=texts, damages=texts, **matrices, strongest=dict[str, str])
+    sensitivity = fields("Sensitivity", metrics=list[str], damages=list[str], **matrices, strongest=dict[str, str])
     of_images = fields("ImageStudies", images=by_name(study))
     return [fields("Study", study=study, sensitivity=sensitivity), of_images, array(damage)]
 
 
-def _tune() -> Sequence[Any]:
-    """The result of a search over the parameters of a matcher."""
+def _tuning() -> Any:
     from stereogauge.tuning.definition import Definition
     from stereogauge.tuning.objectives import Improvement
     from stereogauge.tuning.result import State, Trial
@@ -262,63 +185,124 @@ def _tune() -> Sequence[Any]:
     improvement = array(fields("Improvement", **of_improvement, better=int, compared=int))
     fold = fields("Fold", held_out=list[str], states=states, best=record(Trial) | None)
     kept = ("matcher", "dataset", "scenes", "columns", "sampler", "seed", "prune", "protocol", "space")
-    found = {
-        "objectives": array(objective),
-        "groups": list[list[str]],
-        "judge": str | None,
-        "states": states,
+    return fields(
+        "Tuning",
+        name=str,
+        **{key: of_search[key] for key in kept},
+        objectives=array(objective),
+        groups=list[list[str]],
+        judge=str | None,
+        states=states,
         **dict.fromkeys(("baseline", "best"), int | None),
-        "parameters": _field_types(Trial)["parameters"] | None,
+        parameters=_field_types(Trial)["parameters"] | None,
         **dict.fromkeys(("matcher_text", "toml"), str | None),
-        "trials": array(record(Trial)),
-        "front": list[int],
-        "importance": dict[str, dict[str, Value]],
+        trials=array(record(Trial)),
+        front=list[int],
+        importance=dict[str, dict[str, Value]],
         **dict.fromkeys(("seen", "held_out"), improvement),
-        "folds": array(fold),
-    }
-    return [fields("Tuning", name=str, **{key: of_search[key] for key in kept}, **found)]
+        folds=array(fold),
+    )
 
 
-def _protocols() -> Sequence[Any]:
-    """The shipped protocols, or one."""
-    from stereogauge.protocol import Protocol
+class Document(NamedTuple):
+    """What a command prints: in words, and the alternative types of its document."""
 
-    protocol = fields("Protocol", **_field_types(Protocol), hash=str, scoring_hash=str)
-    return [protocol, array(protocol)]
-
-
-def _validate() -> Sequence[Any]:
-    """Findings about a map, a folder or a zip."""
-    from stereogauge.datasets.validation import Validation
-    from stereogauge.io.inspection import FileReport
-
-    return [fields("Validation", **_field_types(Validation), ok=bool, report=optional(record(FileReport)))]
+    description: str
+    kinds: Callable[[], Sequence[Any]]
 
 
-DOCUMENTS: Mapping[str, Callable[[], Sequence[Any]]] = {
-    "analyze": _tables,
-    "answer": _answer,
-    "compare": _compare,
-    "confidence": _rows,
-    "datasets": _datasets,
-    "evaluate": _evaluate,
-    "explain": _explain,
-    "filter": _tables,
-    "gate": _gate,
-    "identify": _identify,
-    "match": _match,
-    "metrics": _metrics,
-    "pack": _pack,
-    "protocols": _protocols,
-    "rank": _rank,
-    "regions": _regions,
-    "reproduce": _reproduce,
-    "robustness": _robustness,
-    "store": _store,
-    "study": _study,
-    "table": _tables,
-    "tune": _tune,
-    "validate": _validate,
-    "zero-shot": _tables,
+DOCUMENTS: Mapping[str, Document] = {
+    "analyze": Document("Tables by name.", lambda: [TABLES]),
+    "answer": Document(
+        "Which algorithm to take, or with --profiles what each weighs.",
+        lambda: [
+            printed(
+                "decision.answer.Answer",
+                selection=Plain,
+                requirements=Plain | None,
+                unknown=list[str],
+                **texts("headline", "detail", "sentence"),
+            ),
+            Rows,
+        ],
+    ),
+    "compare": Document(
+        "Scores of one or more estimates, with the hash of the scenes' files and settings.",
+        lambda: [
+            fields(
+                "Scores",
+                protocol=fields("Protocol", name=str, hash=str) | None,
+                scores=array(printed("scores.score.Score")),
+                inputs=optional(str),
+            )
+        ],
+    ),
+    "confidence": Document("One row per entry.", lambda: [Rows]),
+    "datasets": Document("Known datasets, or one of them.", lambda: [DATASET, array(DATASET)]),
+    "evaluate": Document(
+        "The scores over all scenes, or with --dry-run what would be computed.", lambda: [TABLES, Rows]
+    ),
+    "explain": Document(
+        "Why two algorithms differ, or how all of them compare.",
+        lambda: [
+            printed(
+                "decision.explain.Explanation",
+                scores=tuple[float, float],
+                pieces=list[list[list[Value]]],
+                difference=float,
+                better=str | None,
+                text=str,
+                undivided=list[str],
+            ),
+            fields("Pairs", **{"pairs-covered": TABLE}),
+        ],
+    ),
+    "filter": Document("Tables by name.", lambda: [TABLES]),
+    "gate": Document("What got worse than in the baseline.", lambda: [fields("Gate", gate=TABLE)]),
+    "identify": Document(
+        "Published numbers with the presets that give them.", lambda: [fields("Identified", numbers=array(NUMBER))]
+    ),
+    "match": Document("One run of a matcher, or with --list the parameters of all matchers.", lambda: [MATCH, Rows]),
+    "metrics": Document("The catalogue of metrics, or one of them.", lambda: [METRIC, array(METRIC)]),
+    "pack": Document(
+        "Archives for benchmarks by name, with what was found in the maps.",
+        lambda: [
+            by_name(
+                fields("Packed", ok=bool, files=list[str], findings=array(printed("datasets.plausibility.Finding")))
+            )
+        ],
+    ),
+    "protocols": Document(
+        "The shipped protocols, or one.",
+        lambda: [one := printed("protocol.Protocol", hash=str, scoring_hash=str), array(one)],
+    ),
+    "rank": Document("An order of algorithms with what it was computed from.", lambda: [_ranking(), Rows]),
+    "regions": Document("Counts of pixels, one row per region and scene.", lambda: [array(REGION)]),
+    "reproduce": Document("The items of the papers and how they compare.", lambda: [_reproduction()]),
+    "robustness": Document(
+        "Changes between maps of one place, one row per algorithm and pair of scenes.",
+        lambda: [
+            array(
+                printed(
+                    "study.robustness.Robustness",
+                    "Change",
+                    **texts("algorithm", "condition", "first", "second"),
+                    count=Value,
+                )
+            )
+        ],
+    ),
+    "store": Document("What a store holds (`store info`).", lambda: [_store()]),
+    "study": Document(
+        "Responses and sensitivities, with --images the responses of matchers, or with --list the damages.", _studies
+    ),
+    "table": Document("Tables by name.", lambda: [TABLES]),
+    "tune": Document("The result of a search over the parameters of a matcher.", lambda: [_tuning()]),
+    "validate": Document(
+        "Findings about a map, a folder or a zip.",
+        lambda: [
+            printed("datasets.validation.Validation", ok=bool, report=optional(printed("io.inspection.FileReport")))
+        ],
+    ),
+    "zero-shot": Document("Tables by name.", lambda: [TABLES]),
 }
-"""What each command prints: alternative types of its document."""

@@ -29,7 +29,10 @@ def info(
 ) -> None:
     """Show what a store holds: datasets, algorithms, protocols, runs, failures."""
     with stores.open_store(store, read_only=True) as opened:
-        document = _document(opened)
+        kinds = ("datasets", "algorithms", "protocols", "runs", "failures")
+        document: dict[str, Any] = {"store": opened.name, "counts": dict(opened.counts())}
+        document |= {kind: [asdict(entry) for entry in getattr(opened, kind)()] for kind in kinds}
+        document["repeated_scenes"] = opened.repeated_scenes()
         print_repeated(opened)
     if form == "json":
         print_json(document)
@@ -48,12 +51,6 @@ def info(
         if document[kind]:
             rows = [[words(_text(row[column])) for column in columns] for row in document[kind]]
             print_tables([table(kind, kind, columns, rows)])
-
-
-def _document(opened: Any) -> dict[str, Any]:
-    kinds = ("datasets", "algorithms", "protocols", "runs", "failures")
-    lists = {kind: [asdict(entry) for entry in getattr(opened, kind)()] for kind in kinds}
-    return {"store": opened.name, "counts": dict(opened.counts()), **lists, "repeated_scenes": opened.repeated_scenes()}
 
 
 def _text(value: Any) -> str:

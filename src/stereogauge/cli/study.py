@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stereogauge.cli import options
-from stereogauge.cli.output import print_entry, print_json, print_tables, progress, say
+from stereogauge.cli.output import print_entry, print_json, print_tables, progress, save_figures, say
 from stereogauge.errors import DatasetError, StereogaugeError
 from stereogauge.tables.table import Table, number, table, words
 
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from stereogauge.evaluation.progress import Progress
     from stereogauge.model import Scene
-    from stereogauge.study.damage import Damage
-    from stereogauge.study.images import ImageDamage
+    from stereogauge.study.damage import GradedDamage
     from stereogauge.study.run import Sensitivity, Study
 
 SHOWN = 4
@@ -150,13 +149,11 @@ def _study_images(
         sys.stdout.write(str(pd.concat(frames).to_csv(index=False)))
     else:
         print_tables([_image_table(name, study) for name, study in studies.items()], form)
-    for place, study in enumerate(studies.values() if out is not None else (), 1):
-        assert out is not None
-        stem = "image-responses" if len(studies) == 1 else f"image-responses-{place}"
-        (out / f"{stem}.csv").write_text(study.to_csv(), encoding="utf-8")
-        for kind in ("png", "svg", "html"):
-            response_curves_data(study).save(out / f"{stem}.{kind}")
     if out is not None:
+        for place, study in enumerate(studies.values(), 1):
+            stem = "image-responses" if len(studies) == 1 else f"image-responses-{place}"
+            (out / f"{stem}.csv").write_text(study.to_csv(), encoding="utf-8")
+            save_figures(out, {stem: response_curves_data(study)}, ("png", "svg", "html"))
         say(f"tables and curves in {out}")
 
 
@@ -189,7 +186,7 @@ def _advance(bar: Progress, what: str) -> Callable[[int, int], None]:
     return advance
 
 
-def _steps(texts: list[str], called: Callable[[str], Damage | ImageDamage]) -> dict[str, list[float]]:
+def _steps(texts: list[str], called: Callable[[str], GradedDamage[Any]]) -> dict[str, list[float]]:
     """The steps of damages by id, from DAMAGE=0.1,0.2."""
     steps = {}
     for text in texts:
@@ -207,23 +204,16 @@ def _print_damages(form: options.Format, *, images: bool = False) -> None:
     from stereogauge.study.damage import damages
     from stereogauge.study.images import IMAGE_DAMAGES
 
-    declared = IMAGE_DAMAGES.values() if images else damages().values()
+    declared: list[GradedDamage[Any]] = [*(IMAGE_DAMAGES if images else damages()).values()]
     rows = [
-        {
-            "id": d.id,
-            "strength": d.unit,
-            "reference": d.reference,
-            "metric": getattr(d, "metric", ""),
-            "description": d.description,
-        }
+        {"id": d.id, "strength": d.unit, "reference": d.reference, "metric": d.metric, "description": d.description}
         for d in declared
     ]
     if form is options.Format.json:
         print_json(rows)
         return
-    for row in rows:
-        named = f" ({row['metric']})" if row["metric"] else ""
-        print_entry(str(row["id"]), [f"{row['description']}{named}"], indent=20)
+    for d in declared:
+        print_entry(d.id, [d.description + (f" ({d.metric})" if d.metric else "")], indent=20)
 
 
 def _print(study: Study, matrix: Sensitivity, form: options.Format) -> None:
@@ -269,7 +259,5 @@ def _write(folder: Path, study: Study, matrix: Sensitivity) -> None:
     named = matrix.named()
     if named is not None:
         figures["selectivity"] = sensitivity_data(named, scene=study.scene)
-    for name, data in figures.items():
-        for kind in ("png", "svg", "csv", "html"):
-            data.save(folder / f"{name}.{kind}")
+    save_figures(folder, figures, ("png", "svg", "csv", "html"))
     say(f"tables and {len(figures)} figures in {folder}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec.structs import replace
 
-from stereogauge.cli import options, selected
+from stereogauge.cli import options
 from stereogauge.cli.output import print_tables, say, upright, working
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.chart import check_format
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    store: selected.StoreAddress,
+    store: options.StoreAddress,
     scope: Annotated[Scope, options.without("missing", "proportions")],
     meta: Annotated[
         bool, "Add the best of all maps at every pixel, which uses the truth, and their median as rows."
@@ -44,7 +44,7 @@ def command(
         check_format(figure.suffix.lstrip(".").lower())
         if not only_sure:
             raise StereogaugeError("--figure draws error over density, which --need sure shows; add it.")
-    with selected.opened(store, scope) as (opened, cube):
+    with options.selected_scores(store, scope) as (opened, cube):
         read = opened.protocol(cube.protocol, cube.columns) or Protocol()
         curves: list[ErrorDensity] = []
         if only_sure:

@@ -10,7 +10,7 @@ import typer
 
 from stereogauge.cli import INTERRUPTED, options
 from stereogauge.cli.output import print_tables, progress, say
-from stereogauge.cli.running import executor_of
+from stereogauge.cli.running import chosen_scenes, executor_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -72,7 +72,7 @@ def command(
     try:
         result = tune(
             matcher,
-            options.chosen_scenes(dataset, options.listed(scenes)),
+            chosen_scenes(dataset, scenes),
             profile,
             trials,
             objectives=objective or (),

@@ -37,7 +37,7 @@ def command(
     from stereogauge.datasets.declaration import open_dataset
     from stereogauge.datasets.results.find import find_results
     from stereogauge.evaluation.run import make_plan, run_plan
-    from stereogauge.tables.zero_shot import REGIONS, zero_shot_metrics, zero_shot_table
+    from stereogauge.tables.ranking_tables import REGIONS, zero_shot_metrics, zero_shot_table
 
     if by not in REGIONS:
         raise StereogaugeError(f"Ranks are by one of the regions {', '.join(REGIONS)}; found {by!r}.")

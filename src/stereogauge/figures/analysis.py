@@ -45,24 +45,12 @@ def agreement_data(found: OrderAgreement, selection: Selection) -> Chart:
 
 
 def _square_map(title: str, caption: str, texts: Sequence[str], values: Values, scale: Spec, unit: str) -> Chart:
-    """A number between every two of some names. Rows: row, column, value; a value that is not known is blank."""
-    rows = tuple(
-        {"row": first, "column": second, "value": float(values[row, column])}
-        for row, first in enumerate(texts)
-        for column, second in enumerate(texts)
-    )
-    low = scale["domain"][0]
+    """A number between every two of some names."""
+    dark = "datum.value < 0.5" if scale["domain"][0] >= 0 else "abs(datum.value) > 0.65"
+    number = ".2f" if len(texts) <= MOST_NUMBERED else None
     side = min(30.0, (vl.PAGE - 220) / max(1, len(texts)))
-    view = vl.heat_map(
-        texts,
-        texts,
-        unit,
-        scale,
-        number=".2f" if len(texts) <= MOST_NUMBERED else None,
-        dark="datum.value < 0.5" if low >= 0 else "abs(datum.value) > 0.65",
-        cell=(side, min(side, 22.0)),
-    )
-    return Chart(title, caption, rows, view)
+    cell = side, min(side, 22.0)
+    return vl.heat_map(title, caption, texts, texts, values, unit, scale, number=number, dark=dark, cell=cell)
 
 
 def scatter_matrix_data(
@@ -98,7 +86,7 @@ def scatter_matrix_data(
     every = complete(styles, cube.algorithms)
     coloured = _coloured(cube, found[0], marked)
     marks = vl.algorithm_marks({name: every[name] for name in coloured}, vl.PAGE / 2)
-    width = vl.COLUMN if across == 1 else vl.panel_width(across)
+    width = vl.panel_width(across)
     views = [_scatter_panel(place, one, cube, coloured, marks, width) for place, one in enumerate(facts)]
     title = "Columns against each other; line opacity = r² of the scene's linear fit"
     caption = Selection.of(cube.select(metrics=[*horizontal, *vertical])).caption()
@@ -185,7 +173,7 @@ def histograms_data(found: Sequence[ScoreHistogram], styles: Styles | None = Non
         for text, one in zip(texts, found, strict=True)
     }
     columns = min(HISTOGRAM_COLUMNS, len(found))
-    width = vl.panel_width(columns) if columns > 1 else vl.COLUMN
+    width = vl.panel_width(columns)
     views = [_histogram(text, one, marked[text], marks, width) for text, one in zip(texts, found, strict=True)]
     shown = replace(found[0].selection, columns=tuple(one.column for one in found))
     return Chart("Score histograms", shown.caption(), rows, vl.panels(views, columns), facts={"marked": marked})

@@ -12,9 +12,9 @@ import functools
 import json
 import math
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
@@ -23,6 +23,10 @@ from stereogauge.figures.palette import FAINT, INK, MUTED, Styles
 from stereogauge.paths import cache_folder
 from stereogauge.tables.formats import csv_table
 from stereogauge.tables.table import of_records
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Spec = dict[str, Any]
 Row = Mapping[str, Any]
@@ -116,6 +120,11 @@ class Chart(Struct, frozen=True, dict=True):
 
         return str(vl_convert.vegalite_to_svg(self.spec()))
 
+    @property
+    def script(self) -> str:
+        """The whole declaration as JSON that cannot end the script element around it."""
+        return json.dumps(self.spec()).replace("<", "\\u003c")
+
     def csv(self) -> str:
         """The rows behind the chart."""
         return csv_table(of_records("rows", [plain(dict(row)) for row in self.rows]))
@@ -142,11 +151,10 @@ class Chart(Struct, frozen=True, dict=True):
         script = path.parent / "vega.js"
         if not script.exists():
             script.write_text(vega_script(), encoding="utf-8")
-        declared = json.dumps(self.spec()).replace("<", "\\u003c")
         path.write_text(
             '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
             f'<title>Stereogauge</title><script src="{script.name}"></script><div id="chart"></div>'
-            f'<script>vegaEmbed("#chart", {declared}, {{renderer: "svg"}})</script></html>\n',
+            f'<script>vegaEmbed("#chart", {self.script}, {{renderer: "svg"}})</script></html>\n',
             encoding="utf-8",
         )
 
@@ -309,38 +317,48 @@ def panels(views: Sequence[Spec], columns: int) -> Spec:
     return {"concat": inner, "columns": columns, "resolve": {"scale": shared}}
 
 
-def panel_width(columns: int, most: float = PAGE) -> float:
-    """The width of the axes of each of `columns` panels in a page, in px; a single panel includes its labels."""
-    return most if columns == 1 else (most - 66 * columns) / columns
+def panel_width(columns: int, alone: float = COLUMN) -> float:
+    """The width of the axes of each of several panels in a page, in px; `alone` that of one panel with its labels."""
+    return alone if columns == 1 else (PAGE - 66 * columns) / columns
 
 
 def heat_map(
-    columns: Sequence[str],
+    title: str,
+    caption: str,
     rows: Sequence[str],
+    columns: Sequence[str],
+    values: NDArray[np.float64],
     unit: str,
     scale: Spec,
     *,
     number: str | None,
     dark: str,
-    cell: tuple[float, float] = (28, ROW),
-    title: str = "",
-    marks: Sequence[Spec] = (),
-) -> Spec:
-    """Coloured cells of the fields `row`, `column` and `value`, with numbers of a d3 format; `dark` tests the colour.
+    cell: tuple[float, float],
+    frames: Callable[[str, str], bool] | None = None,
+) -> Chart:
+    """Coloured cells with numbers of a d3 format, where `dark` tests the colour; a value that is not known is blank.
 
-    `marks` are further layers over the same cells.
+    Rows: row, column, value; and with `frames`, which says which cells of a row and a column have one, marked.
     """
+    cells = tuple(
+        {"row": row, "column": column, "value": float(value)}
+        | ({} if frames is None else {"marked": frames(row, column)})
+        for row, own in zip(rows, values, strict=True)
+        for column, value in zip(columns, own, strict=True)
+    )
     place = {
         "x": names("column", columns, axis={"labelAngle": -50, "title": None, "labels": len(columns) <= 60}),
         "y": names("row", rows, axis={"title": None}),
     }
-    shown = hover(("row", "row"), ("column", "column"), ("value", title or unit, number or ".3f"))
+    shown = hover(("row", "row"), ("column", "column"), ("value", unit, number or ".3f"))
     colour = quantity("value", unit, scale=scale, legend={"orient": "right", "title": unit, "gradientLength": 120})
-    cells = rows_where(layer("rect", {**place, "color": colour, "tooltip": shown}), "isValid(datum.value)")
-    layers = [cells]
+    layers = [rows_where(layer("rect", {**place, "color": colour, "tooltip": shown}), "isValid(datum.value)")]
     if number is not None:
         ink = {"condition": {"test": dark, "value": "white"}, "value": "black"}
         text = layer("text", {**place, "text": quantity("value", format=number), "color": ink}, fontSize=9)
         layers.append(rows_where(text, "isValid(datum.value)"))
+    if frames is not None:
+        around = {"x": names("column", columns), "y": names("row", rows)}
+        layers.append(rows_where(layer("rect", around, fill=None, stroke="#D55E00", strokeWidth=1.8), "datum.marked"))
     size = {"width": max(cell[0] * len(columns), 120), "height": cell[1] * len(rows)}
-    return {**size, "layer": [*layers, *marks]}
+    return Chart(title, caption, cells, {**size, "layer": layers})

@@ -15,7 +15,7 @@ from stereogauge.confidence_measures.sparsification import AnyCurve, ErrorKind, 
 from stereogauge.evaluation.error_density import ErrorDensity
 from stereogauge.figures import chart as vl
 from stereogauge.figures.chart import Chart, Row, Spec
-from stereogauge.figures.palette import FAINT, Styles, algorithm_styles, colour
+from stereogauge.figures.palette import FAINT, Styles, colour, complete
 from stereogauge.metrics.picture import Picture
 
 Kind = Literal["counts", "rates", "normalised"]
@@ -30,6 +30,7 @@ RELIABILITY_LABELS = {
     "probability": ("predicted probability of a good pixel, %", "good pixels, %"),
 }
 POINTS = 101
+COLUMNS = 3
 ORACLE, RANDOM, BOUND = "oracle Δ", "random", "s(φ): kept by every measure"
 SOLID: tuple[int, ...] = (1, 0)
 DASHED, DOTTED, DASH_DOTTED, LONG = (6, 4), (2, 3), (8, 3, 2, 3), (12, 4)
@@ -71,13 +72,12 @@ def curve_panels(
     y_label: str,
     *,
     x_label: str = "density, %",
-    columns: int = 3,
     number: str = ".4g",
 ) -> Chart:
     """Curves over density, one panel per scene. Rows: panel (its title and place), line, density (%), value, and what
     each line adds."""
-    across = max(1, min(columns, len(found)))
-    width = vl.panel_width(across, vl.PAGE if across > 1 else 0.65 * vl.PAGE)
+    across = max(1, min(COLUMNS, len(found)))
+    width = vl.panel_width(across, 0.65 * vl.PAGE)
     rows = tuple(
         {
             "panel": panel.title,
@@ -125,7 +125,6 @@ def sparsification_data(
     labels: Mapping[str, str] | None = None,
     title: str = "Sparsification",
     caption: str = "",
-    columns: int = 3,
 ) -> Chart:
     """Curves of every measure in every scene with the oracle Δ and the random line.
 
@@ -135,7 +134,7 @@ def sparsification_data(
     colours = {name: colour(index) for index, name in enumerate(measures)}
     shown = {name: (labels or {}).get(name, name) for name in measures}
     found = [_sparsification_panel(scene, kind, shown, colours) for scene in scenes]
-    return curve_panels(title, caption, found, Y_LABELS[kind], columns=columns)
+    return curve_panels(title, caption, found, Y_LABELS[kind])
 
 
 def _sparsification_panel(
@@ -176,7 +175,6 @@ def error_data(
     *,
     labels: Mapping[str, str] | None = None,
     caption: str = "",
-    columns: int = 3,
 ) -> Chart:
     """The error of what remains by scene and measure, with the oracle and the random line; shares are in per cent."""
     measures = tuple(dict.fromkeys(name for curves in scenes.values() for name in curves))
@@ -196,27 +194,26 @@ def error_data(
         lines.append(Line(RANDOM, 100 * densities, np.full(len(densities), full), *REFERENCES[RANDOM]))
         found.append(Panel(f"{scene}: {full:.3g} at full density", tuple(lines), None, 1.3 * full or 1.0))
     unit = f"{kind} of what remains, {'px' if kind.magnitude else '%'}"
-    return curve_panels(f"Sparsification by {kind}", caption, found, unit, columns=columns)
+    return curve_panels(f"Sparsification by {kind}", caption, found, unit)
 
 
-def error_density_data(found: Sequence[ErrorDensity], styles: Styles | None = None, columns: int = 3) -> Chart:
+def error_density_data(found: Sequence[ErrorDensity], styles: Styles | None = None) -> Chart:
     """Error over density, one panel per metric; curves of algorithms with confidence maps, large marks of all maps.
 
     Rows: metric, algorithm, density (%), value, whole (true for the map as it is). Grey lines are the densities at
     which scores are compared.
     """
     algorithms = tuple(dict.fromkeys(name for one in found for name in one.algorithms))
-    shown = algorithm_styles(algorithms) if styles is None else {name: styles[name] for name in algorithms}
     scenes = found[0].scenes
     where = scenes[0] if len(scenes) == 1 else f"{len(scenes)} scenes, each cut to the same density"
     caption = (
         f"Metric over the pixels that are kept; {where}. Curves: the most confident pixels by the algorithm's map. "
         "Large marks: the map as it is. Only scores at one density can be put in order."
     )
-    across = max(1, min(columns, len(found)))
+    across = max(1, min(COLUMNS, len(found)))
     rows = tuple(row for one in found for row in _density_rows(one))
-    width = vl.panel_width(across, vl.PAGE if across > 1 else 0.7 * vl.PAGE)
-    marks = vl.algorithm_marks(shown, vl.PAGE if across > 1 else width)
+    width = vl.panel_width(across, 0.7 * vl.PAGE)
+    marks = vl.algorithm_marks(complete(styles, algorithms), vl.PAGE if across > 1 else width)
     views = [_density_panel(one, marks, width, titled=len(found) > 1) for one in found]
     return Chart("Error over density", caption, rows, vl.panels(views, across), "algorithm")
 
@@ -258,9 +255,7 @@ def _density_panel(found: ErrorDensity, marks: Spec, width: float, *, titled: bo
     )
 
 
-def reliability_data(
-    found: Sequence[tuple[str, str, Reliability]], *, title: str = "Reliability", caption: str = ""
-) -> Chart:
+def reliability_data(found: Sequence[tuple[str, str, Reliability]], *, caption: str = "") -> Chart:
     """What confidence maps predict against what is observed, for (scene, map, reliability).
 
     There is a panel for intervals and one for probabilities; below the diagonal a map promises too much. Rows: scene,
@@ -298,7 +293,7 @@ def reliability_data(
         curve["transform"] = [{"filter": f"datum.kind === '{kind}'"}, *percent]
         diagonal = vl.layer("line", place, [{"x": 0, "y": 0}, {"x": 100, "y": 100}], color=FAINT, strokeWidth=3)
         views.append(vl.layered(diagonal, curve, width=260, height=250, title=vl.heading(f"Calibration of {kind}")))
-    return Chart(title, caption, tuple(rows), vl.panels(views, max(1, len(views))), "line")
+    return Chart("Reliability", caption, tuple(rows), vl.panels(views, max(1, len(views))), "line")
 
 
 def confidence_picture(

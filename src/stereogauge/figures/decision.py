@@ -30,6 +30,8 @@ from stereogauge.protocol import Protocol, load_protocol
 
 GREY = 0.35  # how much of the colour is left of pixels that do not count
 FIRST, SECOND = OKABE_ITO[0], OKABE_ITO[1]
+MOST_CROPS, LEAST_ROWS = 4, 160
+GLANCE = 240  # px: width of a map at a glance
 
 
 def difference_bars_data(found: Explanation) -> Chart:
@@ -155,11 +157,12 @@ def contrast_rows_data(found: Sequence[Contrast]) -> PictureRows:
     return PictureRows(f"{first} against {second}, pixel by pixel", caption, tuple(rows), legend)
 
 
-def crop_rows_data(found: Sequence[Contrast], most: int = 4) -> PictureRows:
+def crop_rows_data(found: Sequence[Contrast]) -> PictureRows:
     """The crops that differ most over all scenes: image, truth, both maps, both errors."""
     crops = sorted(
-        ((one, crop) for one in found for crop in one.crops), key=lambda pair: -abs(pair[1].gain) * _size(pair[0])
-    )[:most]
+        ((one, crop) for one in found for crop in one.crops),
+        key=lambda pair: -abs(pair[1].gain) * pair[0].counted.sum(),
+    )[:MOST_CROPS]
     first, second = found[0].first, found[0].second
     titles = ("left image", "ground truth", first, second, f"error, {first}", f"error, {second}")
     rows = []
@@ -174,10 +177,6 @@ def crop_rows_data(found: Sequence[Contrast], most: int = 4) -> PictureRows:
         rows.append(PictureRow(heading, tuple(_magnified(p[crop.window]) for p in pictures), kept))
     caption = f"Ranked by what they add to the difference in {found[0].column}; pixels that it does not count are grey."
     return PictureRows(f"Where {first} and {second} differ most", caption, tuple(rows))
-
-
-def _size(found: Contrast) -> int:
-    return int(found.counted.sum())
 
 
 def _panels(found: Contrast) -> list[Colours]:
@@ -199,9 +198,9 @@ def greyed(picture: Colours, counted: Mask) -> Colours:
     return np.where(counted[..., None], picture, faint)
 
 
-def _magnified(picture: Colours, least: int = 160) -> Colours:
-    """A crop enlarged by whole pixels to at least `least` rows."""
-    factor = max(1, -(-least // max(1, picture.shape[0])))
+def _magnified(picture: Colours) -> Colours:
+    """A crop enlarged by whole pixels to at least `LEAST_ROWS` rows."""
+    factor = max(1, -(-LEAST_ROWS // max(1, picture.shape[0])))
     return np.asarray(np.kron(picture, np.ones((factor, factor, 1), np.uint8)), np.uint8)
 
 
@@ -210,7 +209,6 @@ def glance_rows_data(
     maps: Mapping[str, Mapping[str, NDArray[np.float32]]],
     captions: Mapping[str, Mapping[str, str]],
     protocol: Protocol | None = None,
-    width: int = 240,
 ) -> PictureRows:
     """Every scene at a glance: the error of each algorithm on each scene, with its score below."""
     regions = {name: SceneRegions(scene, load_protocol(protocol)) for name, scene in scenes.items()}
@@ -222,7 +220,7 @@ def glance_rows_data(
             measurement = Measurement(own[name], regions[name])
             limits.append(clip_limit(measurement))
             picture = heat(measurement, None, "", np.abs(measurement.error), "px", limits[-1])
-            pictures.append(narrowed(render(picture), width))
+            pictures.append(narrowed(render(picture), GLANCE))
             texts.append(f"{name}: {captions[algorithm][name]}" if captions[algorithm][name] else name)
         rows.append(PictureRow(algorithm, tuple(pictures), tuple(texts)))
     low, high = min(limits), max(limits)

@@ -1,4 +1,4 @@
-"""Figures of pictures: galleries of all algorithms on one scene, and rows of pictures with captions.
+"""Pictures of algorithms on a scene: galleries of all of them, rows of pictures with captions, and files.
 
 A gallery shows the maps from best to worst by one metric: Honauer et al., The HCI Stereo Metrics, 2015, supplement,
 figures 7, 8, 11 and 12.
@@ -6,18 +6,39 @@ figures 7, 8, 11 and 12.
 
 from __future__ import annotations
 
+import contextlib
+import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
 
-from stereogauge.errors import StereogaugeError
-from stereogauge.figures.pictures import Colours, Crop, LegendEntry, PictureFigure, PicturePanel
+from stereogauge.errors import NotApplicable, StereogaugeError
+from stereogauge.figures.pictures import (
+    Colours,
+    Crop,
+    LegendEntry,
+    PictureFigure,
+    PicturePanel,
+    disparity_limits,
+    file_name,
+    render_disparity,
+    save_picture,
+    write_png,
+)
+from stereogauge.io.files import load_disparity
+from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.costs import Costs
+from stereogauge.metrics.declaration import BoundMetric
+from stereogauge.metrics.measurement import Measurement
+from stereogauge.model import Scene
+from stereogauge.protocol import Protocol
 from stereogauge.ranking.ranks import final_ranks
-from stereogauge.scores.aggregation import oriented
-from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.aggregation import column_costs, oriented
+from stereogauge.scores.column import Column, columns_of
+from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.selection import Selection
 
 Maps = Mapping[str, tuple[Colours, ...]]
@@ -158,29 +179,32 @@ def gallery_data(
     shown, scores = here.columns[index], here.values[:, 0, index]
     unit = shown.unit(here.depth_unit)
     costs = oriented(here)[:, 0, :]
-    order = np.argsort(costs[:, index], kind="stable")
-    ranks = final_ranks(np.where(np.isnan(costs), np.inf, costs).T).T
     placed = [here.column(other) for other in others]
-    further = {name: _ranked(values, here.algorithms) for name, values in (beside or {}).items()}
+    compared = {here.columns[other].label: costs[:, other] for other in placed}
+    compared |= {
+        name: np.array([values.get(algorithm, np.nan) for algorithm in here.algorithms])
+        for name, values in (beside or {}).items()
+    }
+    ranks, other_ranks = _ranks(costs[:, index]), [_ranks(one) for one in compared.values()]
     items = tuple(
         GalleryItem(
             algorithm=here.algorithms[row],
-            rank=int(ranks[row, index]),
+            rank=ranks[row],
             score="no score" if np.isnan(scores[row]) else f"{scores[row]:.3g} {unit}".strip(),
-            other_ranks=(
-                *(None if np.isnan(costs[row, other]) else int(ranks[row, other]) for other in placed),
-                *(found[here.algorithms[row]] for found in further.values()),
+            other_ranks=tuple(
+                None if np.isnan(values[row]) else own[row]
+                for values, own in zip(compared.values(), other_ranks, strict=True)
             ),
             pictures=tuple(pictures[here.algorithms[row]]),
         )
-        for row in order
+        for row in np.argsort(costs[:, index], kind="stable")
     )
     return Gallery(
         title=f"{scene}: results from best to worst by {shown.label}",
         caption=_caption(here.take(columns=[index, *[other for other in placed if other != index]]), crop),
         metric=shown.label,
         scene=scene,
-        others=(*(here.columns[other].label for other in placed), *further),
+        others=tuple(compared),
         rows=rows,
         items=items,
         reference=reference,
@@ -188,13 +212,9 @@ def gallery_data(
     )
 
 
-def _ranked(costs: Mapping[str, float], algorithms: tuple[str, ...]) -> dict[str, int | None]:
-    values = np.array([costs.get(name, np.nan) for name in algorithms])
-    ranks = final_ranks(np.where(np.isnan(values), np.inf, values)[None])[0]
-    return {
-        name: None if np.isnan(value) else int(rank)
-        for name, value, rank in zip(algorithms, values, ranks, strict=True)
-    }
+def _ranks(costs: Values) -> list[int]:
+    """Ranks by costs; those that are not known come last."""
+    return [int(rank) for rank in final_ranks(np.where(np.isnan(costs), np.inf, costs))]
 
 
 def _caption(cube: ScoreCube, crop: Crop | None) -> str:
@@ -209,3 +229,64 @@ def heading(gallery: Gallery, item: GalleryItem) -> str:
     ranks = zip(gallery.others, item.other_ranks, strict=True)
     others = [f"{name}: no rank" if rank is None else f"{name}: rank {rank}" for name, rank in ranks]
     return "\n".join([f"{item.rank}. {item.algorithm}", f"{gallery.metric} {item.score}", *others])
+
+
+def write_pictures(folder: Path, maps: Mapping[str, Any], scene: Scene, protocol: Protocol) -> list[Path]:
+    """One annotated picture per estimate and distinct metric map, and all disparity maps in one range.
+
+    A picture of a metric has its score, and its rank among the estimates where there are several.
+    """
+    limits = disparity_limits(scene.gt)
+    scene_regions = SceneRegions(scene, protocol)
+    columns = {column.declared: column for column in reversed(columns_of(protocol.metrics, protocol.regions))}
+    metrics = list(reversed(columns))
+    scores = _scores(maps, scene_regions, columns)
+    written = [folder / "ground-truth.png"]
+    write_png(written[0], render_disparity(scene.gt, limits))
+    for name, source in maps.items():
+        estimate = load_disparity(source)
+        written.append(folder / f"{file_name(name)}.png")
+        write_png(written[-1], render_disparity(estimate, limits))
+        measurement = Measurement(estimate, scene_regions, metrics=metrics)
+        seen: set[str] = set()
+        for metric in metrics:
+            if not metric.metric.has_picture:
+                continue
+            try:
+                picture = metric.picture(measurement)
+            except NotApplicable:
+                continue
+            if picture.title in seen:
+                continue
+            seen.add(picture.title)
+            written.append(folder / f"{file_name(name)}-{file_name(metric.id)}.png")
+            save_picture(written[-1], picture, f"{name} on {scene.id}, {_score(scores, columns[metric], name)}")
+    return written
+
+
+def _scores(
+    maps: Mapping[str, Any], scene_regions: SceneRegions, columns: Mapping[BoundMetric, Column]
+) -> dict[Column, dict[str, float]]:
+    """The score of each estimate by each metric that can be drawn."""
+    found: dict[Column, dict[str, float]] = {}
+    for name, source in maps.items():
+        measurement = Measurement(load_disparity(source), scene_regions, metrics=columns)
+        for metric, column in columns.items():
+            if metric.metric.has_picture:
+                with contextlib.suppress(NotApplicable):
+                    found.setdefault(column, {})[name] = metric.value(measurement, column.region)
+    return found
+
+
+def _score(scores: Mapping[Column, Mapping[str, float]], column: Column, name: str) -> str:
+    """Score and rank for the reader of a picture."""
+    values = scores.get(column, {})
+    value = values.get(name, math.nan)
+    if math.isnan(value):
+        return f"{column.label}: no score"
+    unit = column.declared.metric.unit
+    text = f"{column.label} {value:.3g} {unit}".strip()
+    known = [one for one in values.values() if not math.isnan(one)]
+    own, *costs = column_costs((column,), np.array([[value], *([one] for one in known)]))[:, 0].tolist()
+    rank = 1 + sum(cost < own for cost in costs)
+    return f"{text}, rank {rank} of {len(known)}" if len(known) > 1 else text

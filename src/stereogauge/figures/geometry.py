@@ -1,8 +1,9 @@
-"""Pictures of a scene's regions and geometry sets, and the figures of planes and of gradient directions."""
+"""Pictures of a scene's regions and geometry sets, figures of planes and of gradient directions, and their files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,16 @@ from stereogauge.errors import unknown_name
 from stereogauge.figures import chart as vl
 from stereogauge.figures.chart import Chart, Spec
 from stereogauge.figures.palette import INK, OKABE_ITO, colour
-from stereogauge.figures.pictures import LegendEntry, PictureFigure, PicturePanel, disparity_limits, render
+from stereogauge.figures.pictures import (
+    LegendEntry,
+    PictureFigure,
+    PicturePanel,
+    disparity_limits,
+    file_name,
+    render,
+    save_picture,
+)
+from stereogauge.io.files import load_disparity
 from stereogauge.kernels.edges import fill_rows, thin_runs
 from stereogauge.kernels.planes import direction_change
 from stereogauge.masks.geometry.connected import central_gradient
@@ -312,7 +322,7 @@ def direction_histograms_data(measurements: Mapping[str, Measurement], region: s
             _steps("line", place, name, "estimate", interpolate="step-after", strokeWidth=1.3),
         ]
         title = vl.heading(f"{name} ({distance:.1f}°)")
-        views.append(vl.layered(*drawn, width=vl.panel_width(across), height=105, title=title))
+        views.append(vl.layered(*drawn, width=vl.panel_width(across, vl.PAGE), height=105, title=title))
     return Chart(
         f"Directions of disparity gradients on {scene}, {region}",
         f"Pixels in each of {first.truth.size} bins of the direction atan2(∂y, ∂x), logarithmic; in brackets the "
@@ -328,3 +338,37 @@ def _steps(kind: str, encoding: Spec, name: str, text: str, **style: Any) -> Spe
     drawn = vl.layer(kind, encoding, **style)
     counted = [{"calculate": "max(datum.pixels, 0.5)", "as": "shown"}, {"calculate": vl.quoted(text), "as": "kind"}]
     return {**drawn, "transform": [{"filter": f"datum.map === {vl.quoted(name)}"}, *counted]}
+
+
+def write_regions(
+    folder: Path, scene_regions: SceneRegions, masks: Mapping[str, Mask], layers: Sequence[str] | None = None
+) -> list[Path]:
+    """Each region over the image, the geometry sets, extrapolated maps and planes; all of it again as arrays.
+
+    `layers` names those of the sets' pictures (`SET_LAYERS`) that are written; None means all.
+    `regions.npz` holds the masks, `geometry.npz` the fields of `GeometrySets`.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    scene = scene_regions.scene.id
+    pictures = {name: region_picture(scene_regions, name, mask) for name, mask in masks.items()} | set_pictures(
+        scene_regions, layers
+    )
+    written = []
+    for name, picture in pictures.items():
+        written.append(folder / f"{file_name(name)}.png")
+        segmentation = plane_segmentation_data(scene_regions) if name == PLANES and name not in masks else None
+        if segmentation is not None:
+            segmentation.save(written[-1])
+        else:
+            save_picture(written[-1], picture, scene)
+    arrays: dict[str, Any] = dict(masks)
+    fields: dict[str, Any] = scene_regions.geometry.arrays()
+    np.savez_compressed(folder / "regions.npz", **arrays)
+    np.savez_compressed(folder / "geometry.npz", **fields)
+    return [*written, folder / "regions.npz", folder / "geometry.npz"]
+
+
+def write_directions(folder: Path, scene_regions: SceneRegions, maps: Mapping[str, Any]) -> Path:
+    """Gradient directions of estimates against the ground truth's, as a figure."""
+    measurements = {name: Measurement(load_disparity(source), scene_regions) for name, source in maps.items()}
+    return direction_histograms_data(measurements).save(folder / "directions.png")

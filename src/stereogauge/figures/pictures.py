@@ -464,12 +464,18 @@ def picture_figure(picture: Picture, subtitle: str = "") -> PictureFigure:
     return PanelFigure(picture.title, "", rows, legend_entries(picture), scale=scale)
 
 
-def panels_figure(pictures: Sequence[Picture], columns: int = 3) -> PictureFigure:
+def panels_figure(pictures: Sequence[Picture]) -> PictureFigure:
     """Pictures side by side under their titles; one that needs a colour bar is better drawn alone."""
     panels = [PicturePanel(render(picture), picture.title) for picture in pictures]
-    across = max(1, min(columns, len(panels)))
+    across = max(1, min(ABREAST, len(panels)))
     rows = [panels[start : start + across] for start in range(0, len(panels), across)]
     return PanelFigure("", "", rows, columns=across)
+
+
+def file_name(text: str) -> str:
+    """`text` as a file name that every system accepts."""
+    text = text.replace("&", "+").replace("|", "_or_")
+    return re.sub(r"[^\w.@+-]+", "-", text).strip("-.") or "unnamed"
 
 
 def save_picture(path: Path, picture: Picture, subtitle: str = "") -> None:

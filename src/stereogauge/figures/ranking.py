@@ -377,10 +377,10 @@ def alike_data(ranking: Ranking, styles: Styles | None = None) -> Chart:
     return Chart(title, ranking.selection.caption(), rows, view, facts={"tau": tau, "groups": tuple(groups)})
 
 
-def rank_map_data(cube: ScoreCube, *, ties: str = "min", missing: str = "common", most: int | None = None) -> Chart:
+def rank_map_data(cube: ScoreCube, *, missing: str = "common", most: int | None = None) -> Chart:
     """Ranks by column among all, of the `most` algorithms with the best average."""
     costs, selection = prepare(cube, missing_rule(missing))
-    ranks = column_ranks(costs.matrix, ties)
+    ranks = column_ranks(costs.matrix)
     order = np.argsort(ranks.mean(axis=1), kind="stable")[:most]
     one_metric = len(costs.metrics) == 1
     columns = [
@@ -393,24 +393,13 @@ def rank_map_data(cube: ScoreCube, *, ties: str = "min", missing: str = "common"
 
 
 def _rank_map(title: str, caption: str, algorithms: Sequence[str], columns: Sequence[str], ranks: Values) -> Chart:
-    """Rank of each algorithm, best first, in each column. Rows: row (algorithm), column, value (rank)."""
-    rows = tuple(
-        {"row": algorithm, "column": column, "value": float(ranks[row, place])}
-        for row, algorithm in enumerate(algorithms)
-        for place, column in enumerate(columns)
-    )
+    """Rank of each algorithm, best first, in each column."""
     last = max(len(algorithms), 2)
-    numbered = len(columns) <= MOST_NUMBERED_COLUMNS and len(algorithms) <= 60
-    view = vl.heat_map(
-        columns,
-        algorithms,
-        "rank",
-        {"scheme": "cividis", "reverse": True, "domain": [1, last]},
-        number=".3~g" if numbered else None,
-        dark=f"datum.value > {0.55 * last}",
-        cell=(min(28.0, (vl.PAGE - 190) / max(1, len(columns))), vl.ROW),
-    )
-    return Chart(title, caption, rows, view)
+    scale = {"scheme": "cividis", "reverse": True, "domain": [1, last]}
+    number = ".3~g" if len(columns) <= MOST_NUMBERED_COLUMNS and len(algorithms) <= 60 else None
+    dark = f"datum.value > {0.55 * last}"
+    cell = min(28.0, (vl.PAGE - 190) / max(1, len(columns))), vl.ROW
+    return vl.heat_map(title, caption, algorithms, columns, ranks, "rank", scale, number=number, dark=dark, cell=cell)
 
 
 def layers_data(ranking: Ranking, styles: Styles | None = None) -> Chart:
@@ -506,14 +495,14 @@ def intervals_data(bootstrapped: Bootstrap, styles: Styles | None = None, most: 
     return Chart(title, bootstrapped.selection.caption(), rows, view)
 
 
-def model_figure_data(ranking: Ranking, styles: Styles | None = None) -> Chart:
+def model_figure_data(ranking: Ranking) -> Chart:
     """The figure that fits a ranking's model: bars, layers, rank sums, or ranks by column."""
     if "contributions" in ranking.arrays:
         return stacked_bars_data(ranking)
     if "dominates" in ranking.arrays:
-        return layers_data(ranking, styles)
+        return layers_data(ranking)
     if "alike" in ranking.arrays:
-        return alike_data(ranking, styles)
+        return alike_data(ranking)
     if "column_ranks" not in ranking.arrays:
         raise StereogaugeError(f"The model {ranking.model!r} has no figure.")
     title = f"Rank by column, model {ranking.model}"

@@ -15,7 +15,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from stereogauge.allowance import checkpoint
 from stereogauge.display import Document
 from stereogauge.errors import StereogaugeError, one_of
 from stereogauge.ranking.costs import Costs
@@ -23,6 +22,7 @@ from stereogauge.registry import Registry
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.scope import MissingPixels
 from stereogauge.scores.selection import Dropped, Selection
+from stereogauge.stages import checkpoint
 from stereogauge.text import json_value, json_values
 
 if TYPE_CHECKING:

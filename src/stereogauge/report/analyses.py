@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,7 +25,7 @@ from stereogauge.ranking.stability import (
     threshold_stability,
     weight_stability,
 )
-from stereogauge.report.content import FigureEntry
+from stereogauge.report.content import Analysis, FigureEntry
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
 from stereogauge.tables import ranking_tables as tables
@@ -49,13 +48,6 @@ class AnalysisOptions(Struct, frozen=True):
     draws: int = 1000
     seed: int = 0
     styles: Styles | None = None
-
-
-class Analysis(NamedTuple):
-    """What an analysis found."""
-
-    tables: list[Table]
-    figures: list[FigureEntry]
 
 
 def correlation(cube: ScoreCube, options: AnalysisOptions) -> Analysis:

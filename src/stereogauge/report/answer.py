@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -10,10 +11,9 @@ from msgspec.structs import replace
 
 from stereogauge.decision.answer import Answer, answered
 from stereogauge.decision.explain import Explanation, explained
-from stereogauge.decision.pixels import pair_contrasts, pixel_agreement, two_class_column
+from stereogauge.decision.pixels import Contrast, pair_contrasts, pixel_agreement, two_class_column
 from stereogauge.decision.source import Source
 from stereogauge.decision.verdict import Settings
-from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.stored_maps import Origins
 from stereogauge.figures.decision import (
     contrast_rows_data,
@@ -28,10 +28,9 @@ from stereogauge.io.files import load_disparity
 from stereogauge.model import as_disparity
 from stereogauge.protocol import Protocol
 from stereogauge.ranking.run import about_pixels
-from stereogauge.report.content import FigureEntry, ReportOptions, Section
+from stereogauge.report.content import Attempts, FigureEntry, ReportOptions, Section
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.tables.decision_tables import answer_tables
-from stereogauge.tables.table import Table
 from stereogauge.text import number_text
 
 MOST_SCENES, MOST_ALGORITHMS, MOST_CURVES = 8, 6, 30
@@ -58,48 +57,41 @@ def first_page(
     With `origins` the pixels are shown too, as far as the maps are available.
     """
     source = Source(cube, protocol, store)
-    found = _answer(source, options)
-    if isinstance(found, str):
-        return FirstPage(None, Section("answer", "The answer", "The scores allow no answer.", notes=(found,)))
+    attempts = Attempts()
+    found = _answer(attempts, source, options)
+    if found is None:
+        nothing = Section("answer", "The answer", "The scores allow no answer.", notes=tuple(attempts.notes[:1]))
+        return FirstPage(None, nothing)
+    attempts.notes.clear()
     tables = answer_tables(found)
-    entries: list[Table | FigureEntry] = list(tables[:1])
-    notes: list[str] = []
+    attempts.entries += tables[:1]
     names = [place.algorithm for place in found.places]
-    why = _why(found, source, options, origins, notes, progress) if len(names) > 1 else None
+    make = partial(_why, found, source, options, origins, progress)
+    why = attempts.get(make) if len(names) > 1 else None
     if why is not None:
-        entries.append(FigureEntry("why", difference_bars_data(why), why.text))
+        attempts.entries.append(FigureEntry("why", difference_bars_data(why), why.text))
     if origins is not None and why is not None:
-        entries += _pixels(why, cube, origins, notes)
-    entries += tables[1:]
+        contrasts, reasons = pair_contrasts(why, cube, origins)
+        attempts.notes += reasons
+        attempts.entries += _pixels(contrasts) if contrasts else []
+    attempts.entries += tables[1:]
     if origins is not None:
-        entries += _all_algorithms(names, cube, origins, styles, notes, progress)
+        everything = partial(_all_algorithms, names, cube, origins, styles, progress)
+        attempts.entries += attempts.get(everything, "Scenes at a glance") or []
     measured = tuple(f"To measure what is missing: {command}" for command in found.commands)
-    section = Section(
-        "answer",
-        "The answer",
-        found.sentence,
-        tuple(entries),
-        tuple(notes),
-        (*found.unknown, *measured),
-        found.description,
-    )
-    return FirstPage(found, section)
+    section = attempts.section("answer", "The answer", found.sentence)
+    return FirstPage(found, replace(section, unknown=(*found.unknown, *measured), detail=found.description))
 
 
-def _answer(source: Source, options: ReportOptions) -> Answer | str:
-    """The answer, or the reason why there is none."""
-    attempts: list[tuple[str | None, dict[str, float] | None]] = [(name, None) for name in options.profiles[:1]]
-    attempts.append((None, {column.metric: 1.0 for column in about_pixels(source.cube).columns}))
-    reason = ""
-    for profile, weights in attempts:
-        try:
-            settings = Settings(
-                source.cube.least_coverage, alpha=options.alpha, seed=options.seed, missing=options.missing
-            )
-            return answered(source, settings, profile, weights)
-        except StereogaugeError as problem:
-            reason = reason or str(problem)
-    return reason
+def _answer(attempts: Attempts, source: Source, options: ReportOptions) -> Answer | None:
+    """The answer, for equal weights where there is none for the profile."""
+    equal = {column.metric: 1.0 for column in about_pixels(source.cube).columns}
+    settings = Settings(source.cube.least_coverage, alpha=options.alpha, seed=options.seed, missing=options.missing)
+    for profile, weights in (*((name, None) for name in options.profiles[:1]), (None, equal)):
+        found = attempts.get(partial(answered, source, settings, profile, weights))
+        if found is not None:
+            return found
+    return None
 
 
 def _why(
@@ -107,27 +99,18 @@ def _why(
     source: Source,
     options: ReportOptions,
     origins: Origins | None,
-    notes: list[str],
     progress: Callable[[str], None] | None,
-) -> Explanation | None:
+) -> Explanation:
     """Why the first is above the second, among the algorithms of the answer."""
     first, second = (place.algorithm for place in found.places[:2])
     weights = {term.term: term.stated for term in found.terms}
-    try:
-        return explained(
-            source, first, second, weights=weights, maps=origins, missing=options.missing, progress=progress,
-            purpose=found.purpose,
-        )  # fmt: skip
-    except StereogaugeError as reason:
-        notes.append(str(reason))
-        return None
+    return explained(
+        source, first, second, weights=weights, maps=origins, missing=options.missing, progress=progress,
+        purpose=found.purpose,
+    )  # fmt: skip
 
 
-def _pixels(why: Explanation, cube: ScoreCube, origins: Origins, notes: list[str]) -> list[FigureEntry]:
-    contrasts, reasons = pair_contrasts(why, cube, origins)
-    notes += reasons
-    if not contrasts:
-        return []
+def _pixels(contrasts: Sequence[Contrast]) -> list[FigureEntry]:
     entries = [FigureEntry("who-is-right", contrast_rows_data(contrasts))]
     lines = {f"profile-line-{place}": profile_line_data(one) for place, one in enumerate(contrasts, 1)}
     entries += [FigureEntry(name, line) for name, line in lines.items() if line is not None]
@@ -140,26 +123,21 @@ def _all_algorithms(
     cube: ScoreCube,
     origins: Origins,
     styles: Styles,
-    notes: list[str],
     progress: Callable[[str], None] | None,
 ) -> list[FigureEntry]:
     """Every scene at a glance, and the error curves of all algorithms whose maps are available."""
     scenes = cube.scenes[:MOST_SCENES]
-    try:
-        available = [name for name in names if all(origins.source(name, scene) is not None for scene in scenes)]
-        if not available:
-            return []
-        column = two_class_column(cube)
-        maps = {
-            name: {scene: as_disparity(load_disparity(origins.source(name, scene)), name) for scene in scenes}
-            for name in available[:MOST_ALGORITHMS]
-        }
-        opened = {scene: origins.scene(scene) for scene in scenes}
-        glance = glance_rows_data(opened, maps, _scores(cube, column, list(maps), scenes), origins.protocol)
-        curves = pixel_agreement(origins, available[:MOST_CURVES], scenes, column, progress)
-    except (StereogaugeError, OSError) as reason:
-        notes.append(f"Scenes at a glance: {reason}")
+    available = [name for name in names if all(origins.source(name, scene) is not None for scene in scenes)]
+    if not available:
         return []
+    column = two_class_column(cube)
+    maps = {
+        name: {scene: as_disparity(load_disparity(origins.source(name, scene)), name) for scene in scenes}
+        for name in available[:MOST_ALGORITHMS]
+    }
+    opened = {scene: origins.scene(scene) for scene in scenes}
+    glance = glance_rows_data(opened, maps, _scores(cube, column, list(maps), scenes), origins.protocol)
+    curves = pixel_agreement(origins, available[:MOST_CURVES], scenes, column, progress)
     title = f"{glance.title}, {column}"
     return [
         FigureEntry("glance", replace(glance, title=title)),

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypeVar
 
 from msgspec.structs import replace
 
-from stereogauge.errors import StereogaugeError, UnknownNameError
 from stereogauge.evaluation.error_density import ErrorDensity
 from stereogauge.evaluation.stored_maps import Origins
 from stereogauge.figures import analysis as analysis_figures
@@ -27,7 +25,6 @@ from stereogauge.ranking.significance import different_from_best, friedman, mark
 from stereogauge.ranking.stability import by_metric, threshold_stability, weight_stability
 from stereogauge.ranking.weighted_score import with_stand_ins
 from stereogauge.report.analyses import (
-    Analysis,
     AnalysisOptions,
     correlation,
     critical_difference,
@@ -40,59 +37,15 @@ from stereogauge.report.analyses import (
     subsets,
 )
 from stereogauge.report.answer import first_page
-from stereogauge.report.content import Content, FigureEntry, Provenance, ReportOptions, Section
+from stereogauge.report.content import Attempts, Content, FigureEntry, Provenance, ReportOptions, Section
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
 from stereogauge.tables import ranking_tables as tables
-from stereogauge.tables.score_table import coverage_table, density_table, score_tables
-from stereogauge.tables.table import Table
+from stereogauge.tables.score_table import coverage_table, density_table, score_table, score_tables
 
 MOST_IN_RADAR, MOST_IN_PAIRS, MOST_IN_DIAGRAM, MOST_IN_FIGURE, MOST_SCENES = 6, 10, 30, 40, 12
 MOST_AXES, MOST_IN_SLOPES = 9, 4
 SHORT_FACTS = ("alike with", "first places", "worst column rank", "dominates", "dominated by")
-NOT_MEASURED = ("metric of these scores", "region of these scores")
-Found = TypeVar("Found")
-
-
-def reason_text(problem: StereogaugeError) -> str:
-    """Why a part is not shown; a metric that was not evaluated is not misspelt by the reader."""
-    if not isinstance(problem, UnknownNameError) or problem.kind not in NOT_MEASURED:
-        return str(problem)
-    return f"{problem.name} was not measured; evaluate with --metrics {problem.name}."
-
-
-class _Attempts:
-    """Collects what could be made, and the reasons for what could not."""
-
-    def __init__(self) -> None:
-        self.entries: list[Table | FigureEntry] = []
-        self.notes: list[str] = []
-
-    def get(self, make: Callable[[], Found]) -> Found | None:
-        try:
-            return make()
-        except StereogaugeError as reason:
-            note = reason_text(reason)
-            if note not in self.notes:
-                self.notes.append(note)
-            return None
-
-    def add(self, make: Callable[[], Table | FigureEntry]) -> None:
-        made = self.get(make)
-        if made is not None:
-            self.entries.append(made)
-
-    def analysis(self, make: Callable[[], Analysis], *, tables: int = 0) -> Analysis:
-        """Add the first `tables` tables and the figures of an analysis."""
-        made = self.get(make) or Analysis([], [])
-        self.entries += [*made.tables[:tables], *made.figures]
-        return made
-
-    def figure(self, name: str, make: Callable[[], Chart], reading: str) -> None:
-        self.add(lambda: FigureEntry(name, make(), reading))
-
-    def section(self, identifier: str, title: str, prose: str) -> Section:
-        return Section(identifier, title, prose, tuple(self.entries), tuple(self.notes))
 
 
 def build(
@@ -150,10 +103,11 @@ def _ordered(cube: ScoreCube, chosen: ReportOptions, protocol: Protocol | None) 
 
 def _only_sure(cube: ScoreCube, protocol: Protocol | None) -> list[Section]:
     """Scores of maps of any density with their coverage, without an order."""
-    attempts = _Attempts()
+    attempts = Attempts()
     read = protocol or Protocol()
     whole = cube.limited(least_coverage=0.0)
-    attempts.entries += score_tables(whole, read.aggregation, read.scene_weights, any_density=True)
+    made = partial(score_table, how=read.aggregation, scene_weights=read.scene_weights, any_density=True)
+    attempts.entries += score_tables(whole, made)
     attempts.add(lambda: coverage_table(whole))
     prose = (
         "Values are needed only where an algorithm is sure, so every score is shown with the share of its pixels that "
@@ -164,7 +118,7 @@ def _only_sure(cube: ScoreCube, protocol: Protocol | None) -> list[Section]:
 
 
 def _density(found: Sequence[ErrorDensity], styles: Styles) -> Section:
-    attempts = _Attempts()
+    attempts = Attempts()
     reading = "Who is lower at the same density is better there; the large marks alone make no order."
     attempts.figure("error-density", lambda: error_density_data(found, styles), reading)
     attempts.entries += [density_table(one) for one in found]
@@ -176,11 +130,12 @@ def _density(found: Sequence[ErrorDensity], styles: Styles) -> Section:
 
 
 def _scores(cube: ScoreCube, main: Ranking, options: ReportOptions, protocol: Protocol | None) -> Section:
-    attempts = _Attempts()
+    attempts = Attempts()
     order = [*main.algorithms, *(name for name in cube.algorithms if name not in main.algorithms)]
     read = protocol or Protocol()
     marks = partial(different_from_best, alpha=options.alpha)
-    found = attempts.get(lambda: score_tables(cube, read.aggregation, read.scene_weights, order=order, marks=marks))
+    made = partial(score_table, how=read.aggregation, scene_weights=read.scene_weights, order=order, marks=marks)
+    found = attempts.get(lambda: score_tables(cube, made))
     note = f"Best bold, second underlined. {mark_note(len(cube.scenes), options.alpha)}"
     attempts.entries += [replace(one, notes=(*one.notes, note)) for one in found or ()]
     prose = f"Algorithms in the order of the model {main.model}. A dash is a gap: nothing could be measured there."
@@ -188,7 +143,7 @@ def _scores(cube: ScoreCube, main: Ranking, options: ReportOptions, protocol: Pr
 
 
 def _orders(cube: ScoreCube, main: Ranking, options: AnalysisOptions) -> Section:
-    attempts = _Attempts()
+    attempts = Attempts()
     styles = options.styles
     title = f"Order by the model {main.model}, all selected columns"
     attempts.add(lambda: tables.ranking_table(main, title=title, extra=SHORT_FACTS))
@@ -230,7 +185,7 @@ def _slopes(cube: ScoreCube, options: AnalysisOptions) -> Chart:
 
 
 def _profiles(cube: ScoreCube, main: Ranking, options: ReportOptions, styles: Styles | None) -> Section:
-    attempts = _Attempts()
+    attempts = Attempts()
     for name in options.profiles:
         _profile(attempts, cube, load_profile(name), options)
     every = one_column_each(cube)
@@ -256,7 +211,7 @@ def weights_in_force(profile: Profile, weighted: Ranking) -> str:
     return f"Not as {profile.name} is meant, since {', '.join(absent)} have no scores: here weigh {weighed}."
 
 
-def _profile(attempts: _Attempts, cube: ScoreCube, profile: Profile, options: ReportOptions) -> None:
+def _profile(attempts: Attempts, cube: ScoreCube, profile: Profile, options: ReportOptions) -> None:
     profile = with_stand_ins(profile, cube)
     weighted = attempts.get(lambda: rank(cube, "weighted", missing=options.missing, profile=profile))
     if weighted is None:
@@ -275,7 +230,7 @@ def _profile(attempts: _Attempts, cube: ScoreCube, profile: Profile, options: Re
 
 
 def _certainty(cube: ScoreCube, main: Ranking, options: AnalysisOptions) -> Section:
-    attempts = _Attempts()
+    attempts = Attempts()
     metric, missing = options.metric, options.missing
     best = main.algorithms[:MOST_IN_DIAGRAM]
     test = attempts.get(lambda: friedman(cube, [metric], algorithms=best, missing=missing, alpha=options.alpha))
@@ -303,7 +258,7 @@ def _certainty(cube: ScoreCube, main: Ranking, options: AnalysisOptions) -> Sect
 
 
 def _relations(cube: ScoreCube, main: Ranking, options: AnalysisOptions) -> Section:
-    attempts = _Attempts()
+    attempts = Attempts()
     columns = one_column_each(cube)
     few = cube.select(algorithms=main.algorithms[:MOST_IN_FIGURE])
     attempts.analysis(lambda: correlation(cube.select(metrics=columns), options))

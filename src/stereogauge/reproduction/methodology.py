@@ -169,12 +169,11 @@ def figure_5(record: Recorder, material: Material) -> None:
 
 def _ranking_table(title: str, ranking: Ranking) -> FurtherNumbers:
     frame = ranking.to_pandas().drop(columns=["dominated by"], errors="ignore").dropna(axis="columns", how="all")
-    cells = tuple(tuple(_plain(value) for value in row) for row in frame.itertuples(index=False))
+    cells = tuple(
+        tuple(round(float(one), 3) if isinstance(one, int | float | np.number) else str(one) for one in row)
+        for row in frame.itertuples(index=False)
+    )
     return FurtherNumbers(title, tuple(str(heading) for heading in frame.columns), cells)
-
-
-def _plain(value: object) -> float | str:
-    return round(float(value), 3) if isinstance(value, int | float | np.number) else str(value)
 
 
 @PAPER.item("section 4, scenario 1 (table 2)", "Extended model on boundary")

@@ -12,13 +12,12 @@ from typing import Any
 from msgspec import Struct
 
 from stereogauge.errors import unknown_name
-from stereogauge.reproduction import hci, hci_supplement, kitti_confidence, methodology, sigma_z
+from stereogauge.reproduction import hci, kitti_confidence, methodology, sigma_z
 from stereogauge.reproduction.declaration import FurtherNumbers, Item, Paper, PublishedNumber, Recorder, Status, Value
 from stereogauge.reproduction.material import Material
 
 PAPERS: dict[str, Paper] = {
-    paper.id: paper
-    for paper in (sigma_z.PAPER, methodology.PAPER, kitti_confidence.PAPER, hci.PAPER, hci_supplement.PAPER)
+    paper.id: paper for paper in (sigma_z.PAPER, methodology.PAPER, kitti_confidence.PAPER, hci.PAPER, hci.SUPPLEMENT)
 }
 
 

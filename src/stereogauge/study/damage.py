@@ -123,7 +123,7 @@ class GradedDamage(Generic[Function], Struct, frozen=True):
     """What damages of maps and of images declare.
 
     `strengths` are the default steps of a study, `reference` the one that metrics are compared at, `limit` the largest
-    that makes sense.
+    that makes sense; `metric` is the geometry metric that is named after the damage, "" where none is.
     """
 
     id: str
@@ -134,6 +134,7 @@ class GradedDamage(Generic[Function], Struct, frozen=True):
     limit: float
     compute: Function
     text: str = ""
+    metric: str = ""
 
     @property
     def description(self) -> str:
@@ -151,13 +152,11 @@ class GradedDamage(Generic[Function], Struct, frozen=True):
 class Damage(GradedDamage[DamageFunction], Struct, frozen=True):
     """A declared damage of a map.
 
-    `zone(truth)` are the pixels that it may touch; `metric` is the geometry metric that is named after it, "" where
-    none is. A damage with `per_reach` takes its strength in units of the ground truth's reach, so that scenes of any
-    size are damaged alike.
+    `zone(truth)` are the pixels that it may touch. A damage with `per_reach` takes its strength in units of the ground
+    truth's reach, so that scenes of any size are damaged alike.
     """
 
     zone: Callable[[GroundTruth], Mask] = everywhere
-    metric: str = ""
     per_reach: bool = False
 
     def apply(self, truth: GroundTruth, strength: float, seed: int = 0) -> DisparityMap:

@@ -35,7 +35,7 @@ def response_curves_data(study: Study, metrics: Sequence[str] | None = None) -> 
     views: list[Spec] = []
     chosen = study.metrics if metrics is None else metrics
     across = min(COLUMNS, len(chosen))
-    width = vl.COLUMN if across == 1 else vl.panel_width(across)
+    width = vl.panel_width(across)
     for metric in chosen:
         own = _curve_rows(study, metric)
         rows += own
@@ -102,47 +102,25 @@ def sensitivity_data(found: Sensitivity, *, selective: bool = True, scene: str =
 
     Rows: row (metric), column (damage), value (relative response), marked (the metric is named after the damage).
     """
-    values = found.selective if selective else found.scaled
-    damages = [damage_called(damage) for damage in found.damages]
-    rows = tuple(
-        {
-            "row": metric,
-            "column": damage.name,
-            "value": float(values[row, column]),
-            "marked": damage.metric == metric,
-        }
-        for row, metric in enumerate(found.metrics)
-        for column, damage in enumerate(damages)
-    )
-    columns = [damage.name for damage in damages]
-    frame = vl.layer(
-        "rect",
-        {"x": vl.names("column", columns), "y": vl.names("row", found.metrics)},
-        fill=None,
-        stroke="#D55E00",
-        strokeWidth=1.8,
-    )
+    named_after = {declared.name: declared.metric for declared in map(damage_called, found.damages)}
     where = f"Scene {scene}. " if scene else ""
     how = (
         "Each metric in units of its largest response, then each damage in units of its total effect on these metrics."
         if selective
         else "Each metric in units of its largest response; every damage at its reference strength."
     )
-    view = vl.heat_map(
-        columns,
+    return vl.heat_map(
+        "Which metric reacts to which damage" if selective else "What every metric sees",
+        f"{where}{how} Frames: the damage that the metric is named after.",
         found.metrics,
+        list(named_after),
+        found.selective if selective else found.scaled,
         "relative response",
         {"scheme": "cividis", "domain": [0, 1]},
         number=".2f",
         dark="datum.value < 0.5",
-        cell=(min(31.0, (vl.PAGE - 200) / max(1, len(columns))), 22),
-        marks=[vl.rows_where(frame, "datum.marked")],
-    )
-    return Chart(
-        "Which metric reacts to which damage" if selective else "What every metric sees",
-        f"{where}{how} Frames: the damage that the metric is named after.",
-        rows,
-        view,
+        cell=(min(31.0, (vl.PAGE - 200) / max(1, len(named_after))), 22),
+        frames=lambda metric, damage: named_after[damage] == metric,
     )
 
 
@@ -170,9 +148,7 @@ def robustness_data(table: pd.DataFrame, *, threshold: float, pixels: str = "all
     )
     across = min(COLUMNS, len(conditions))
     views = [
-        _robustness_panel(
-            condition, algorithms, vl.COLUMN if across == 1 else vl.panel_width(across), first=not place % across
-        )
+        _robustness_panel(condition, algorithms, vl.panel_width(across), first=not place % across)
         for place, condition in enumerate(conditions)
     ]
     caption = f"Changed: disparities that differ by more than {threshold:g} px. Pixels: {pixels}. 0 is full robustness."

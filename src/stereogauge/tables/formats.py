@@ -121,7 +121,10 @@ LONG_WORDS = 30
 def html_table(table: Table) -> str:
     """The table as a figure; `data-value` holds the number that a column sorts by."""
     numeric = table.numeric
-    head = "".join(_html_heading(heading, right) for heading, right in zip(table.header, numeric, strict=True))
+    head = "".join(
+        f'<th scope="col"{_class("number" if right else "")}>{escape(heading.line)}</th>'
+        for heading, right in zip(table.header, numeric, strict=True)
+    )
     body = "".join(
         f"<tr>{''.join(_html_cell(cell, numeric[place], place == 0) for place, cell in enumerate(row))}</tr>"
         for row in table.rows
@@ -132,10 +135,6 @@ def html_table(table: Table) -> str:
         f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
         f"{notes}</figure>"
     )
-
-
-def _html_heading(heading: Heading, numeric: bool) -> str:
-    return f'<th scope="col"{_class("number" if numeric else "")}>{escape(heading.line)}</th>'
 
 
 def _class(names: str) -> str:

@@ -5,6 +5,7 @@ Command line, report, site, CSV and LaTeX all show this table.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -23,7 +24,6 @@ from stereogauge.scores.column import Column, metric_of
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.facts import SceneFacts
 from stereogauge.scores.maxima import usual_maximum
-from stereogauge.scores.score import Score
 from stereogauge.scores.selection import enumerated
 from stereogauge.scores.table import ScoreTable
 from stereogauge.tables.table import (
@@ -197,16 +197,8 @@ def _lacking(cube: ScoreCube) -> list[str]:
     return [f"Without a score on some scenes, and so without one over all of them: {'; '.join(lacks)}."]
 
 
-def score_tables(
-    cube: ScoreCube,
-    how: Aggregations = "mean",
-    scene_weights: Mapping[str, float] | None = None,
-    *,
-    order: Sequence[str] | None = None,
-    marks: Marks | None = None,
-    any_density: bool = False,
-) -> list[Table]:
-    """The scores in tables that fit a page: the regions of a metric stay together."""
+def score_tables(cube: ScoreCube, made: Callable[[ScoreCube], Table] = score_table) -> list[Table]:
+    """The scores in tables that fit a page, each `made` of some columns: the regions of a metric stay together."""
     blocks: list[list[int]] = [[]]
     for metric in cube.metrics:
         places = [place for place, column in enumerate(cube.columns) if column.metric == metric]
@@ -217,8 +209,7 @@ def score_tables(
     for turn, block in enumerate(blocks, start=1):
         part = cube.take(columns=block)
         name = "scores" if len(blocks) == 1 else f"scores-{turn}"
-        made = score_table(part, how, scene_weights, order=order, marks=marks, any_density=any_density)
-        tables.append(replace(made, name=name, title=f"Scores: {', '.join(part.metrics)}"))
+        tables.append(replace(made(part), name=name, title=f"Scores: {', '.join(part.metrics)}"))
     return tables
 
 
@@ -273,37 +264,27 @@ def object_tables(scores: ScoreTable) -> list[Table]:
 def _object_table(
     scores: ScoreTable, kind: ObjectKind, title: str, objects: dict[tuple[str, str, str], SceneObject]
 ) -> Table:
-    found: dict[tuple[str, str, int], dict[tuple[str, str], Score]] = {}
+    found: dict[tuple[str, str, int], dict[tuple[str, str], float]] = {}
     for score in scores:
         one = objects.get((score.dataset, score.scene, score.region))
         if one is not None:
-            found.setdefault((score.dataset, score.scene, one.number), {})[score.metric, score.algorithm] = score
+            found.setdefault((score.dataset, score.scene, one.number), {})[score.metric, score.algorithm] = score.value
     placed = {(dataset, scene, one.number): one for (dataset, scene, _), one in objects.items()}
     measured = {key for cells in found.values() for key in cells}
     columns = [(metric, name) for metric in scores.metrics for name in scores.algorithms if (metric, name) in measured]
     alone = len(scores.algorithms) == 1
     several = len({scene for _, scene, _ in found}) > 1
-    header = [
-        Heading("object"),
-        *(Heading(name, unit="px") for name in PLACE),
-        *(_object_heading(metric, "" if alone else name) for metric, name in columns),
-    ]
+    header = [Heading("object"), *(Heading(name, unit="px") for name in PLACE)]
+    for metric, name in columns:
+        declared = metric_of(metric).metric
+        header.append(Heading(metric, "" if alone else name, declared.unit, DIRECTIONS[declared.direction]))
     rows = []
     for key, cells in sorted(found.items(), key=lambda row: -placed[row[0]].pixels):
         one = placed[key]
         place = [count(getattr(one, name)) for name in PLACE]
         label = words(f"{key[1]} {one.region}" if several else one.region)
-        rows.append([label, *place, *(_object_cell(cells.get(column)) for column in columns)])
+        rows.append([label, *place, *(number(cells.get(column, np.nan)) for column in columns)])
     return table(f"{kind}s", title, header, rows)
-
-
-def _object_heading(metric: str, algorithm: str) -> Heading:
-    declared = metric_of(metric).metric
-    return Heading(metric, algorithm, declared.unit, DIRECTIONS[declared.direction])
-
-
-def _object_cell(score: Score | None) -> Cell:
-    return Cell() if score is None else number(score.value)
 
 
 def density_table(found: ErrorDensity) -> Table:
@@ -313,7 +294,7 @@ def density_table(found: ErrorDensity) -> Table:
     """
     names = found.algorithms
     columns: list[list[Cell]] = [
-        [_share(found.points[name].density) for name in names],
+        [Cell() if np.isnan(own) else share(own, 1) for own in (found.points[name].density for name in names)],
         [number(found.points[name].value) for name in names],
     ]
     for one in found.equal:
@@ -337,12 +318,4 @@ def density_table(found: ErrorDensity) -> Table:
     if not found.equal:
         notes.append("No two of these can be brought to one density, so there is no order.")
     title = f"{found.column.label} at equal density"
-    return table(f"density-{_file_name(found)}", title, header, rows, notes)
-
-
-def _share(density: float) -> Cell:
-    return Cell() if np.isnan(density) else share(density, 1)
-
-
-def _file_name(found: ErrorDensity) -> str:
-    return str(found.column).replace("@", "-").replace(":", "-").replace(",", "-")
+    return table(f"density-{re.sub('[@:,]', '-', str(found.column))}", title, header, rows, notes)

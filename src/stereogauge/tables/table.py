@@ -147,10 +147,10 @@ def stacked(tables: Sequence[Table], heading: str, names: Sequence[str]) -> Tabl
     return replace(first, header=(Heading(heading), *first.header), rows=tuple(rows))
 
 
-def of_records(name: str, records: Sequence[Mapping[str, Any]], title: str = "") -> Table:
+def of_records(name: str, records: Sequence[Mapping[str, Any]]) -> Table:
     """Records with the same keys as a table: one row per record, the keys as headings."""
     rows = [[_any_cell(value) for value in record.values()] for record in records]
-    return table(name, title, list(records[0]) if records else [], rows)
+    return table(name, "", list(records[0]) if records else [], rows)
 
 
 def _any_cell(value: Any) -> Cell:

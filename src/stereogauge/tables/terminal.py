@@ -33,7 +33,7 @@ def plain_text(table: Table) -> str:
         height = max(map(len, cells), default=0)
         lines += [list(line) for line in zip(*(cell + [""] * (height - len(cell)) for cell in cells), strict=True)]
     widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
-    body = [_line(line, widths, table.numeric) for line in lines]
+    body = [(" " * GAP).join(map(_sized, line, widths, table.numeric)) for line in lines]
     whole = sum(widths) + GAP * (len(widths) - 1)
     around = [[_sized(text, whole) for text in texts if text] for texts in ([table.title], table.notes)]
     return "".join(f"{line}\n" for line in [*around[0], *body, *around[1]])
@@ -42,10 +42,6 @@ def plain_text(table: Table) -> str:
 def _parts(heading: Heading) -> list[str]:
     """Name, region, unit and remark, below each other."""
     return [part for part in (heading.name, heading.detail, heading.unit, heading.remark) if part] or [""]
-
-
-def _line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
-    return (" " * GAP).join(map(_sized, cells, widths, numeric))
 
 
 def _sized(text: str, width: int, right: bool = False) -> str:

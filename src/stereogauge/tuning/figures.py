@@ -85,7 +85,7 @@ def slices_data(result: TuningResult, objective: int = 0) -> Chart:
         for trial in complete
     )
     across = min(SIDE_BY_SIDE, len(declared))
-    width = vl.panel_width(across)
+    width = vl.panel_width(across, vl.PAGE)
     baseline = _value(complete[0], objective) if complete[0].position == 0 else math.nan
     y_scale = vl.around(row["value"] for row in rows)
     separate = {"color": "independent", "shape": "independent"}

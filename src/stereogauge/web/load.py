@@ -13,8 +13,8 @@ import anyio
 import anyio.to_thread
 from fastapi import Request
 
-from stereogauge.allowance import Allowance, allowed, checkpoint, used_up
 from stereogauge.evaluation.processes import CallCancelled, WorkerDied, WorkerProcess
+from stereogauge.stages import Allowance, allowed, checkpoint, used_up
 from stereogauge.web.errors import BusyError, RefusedError
 
 Value = TypeVar("Value")

@@ -13,8 +13,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from stereogauge.allowance import UsedUpError
 from stereogauge.errors import FileError, MissingLibrary, NothingLeftError, StereogaugeError, StoreError
+from stereogauge.stages import UsedUpError
 from stereogauge.web.errors import BusyError, RefusedError, UnknownChoiceError, printable
 
 LOST_FILE = "A file behind this answer cannot be read; the server's log says which."

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from stereogauge.allowance import checkpoint
 from stereogauge.confidence_measures.declaration import parse_measure
 from stereogauge.confidence_measures.evaluation import combination_bound, single_maps
 from stereogauge.confidence_measures.measures import confidence
@@ -31,6 +30,7 @@ from stereogauge.figures.palette import GREY, Styles, algorithm_styles
 from stereogauge.matching.run import match
 from stereogauge.model import DisparityMap, Scene
 from stereogauge.scores.cube import ScoreCube
+from stereogauge.stages import checkpoint
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.scenes.reader import SceneQuery, SceneReader, SceneView
 from stereogauge.web.selection import SelectionQuery
