@@ -116,32 +116,46 @@ def find_results(
     template = template or manifests.get("", ResultManifest()).template or None
     if template is not None:
         check_results_template(template, str(files.root))
-    recognised, rest = _recognise_all(files, scene_names(dataset.ids), template)
+    names = [name for name in files.names if name.rpartition("/")[2] not in FILENAMES]
+    recognised = _recognise_all(names, scene_names(dataset.ids), template)
     found_template = ""
     if template is None and not any(file.kind == "map" for file in recognised):
+        known = {file.name for file in recognised}
+        rest = [name for name in names if name not in known]
         for scenes in (scene_names(dataset.ids), core_names(dataset.ids)):
             found_template = results_template(rest, scenes)
             if found_template:
-                recognised, rest = _recognise_all(files, scenes, found_template)
+                recognised = _recognise_all(names, scenes, found_template)
                 break
-    groups: dict[str, list[Recognised]] = {}
-    for file in recognised:
-        groups.setdefault(file.algorithm, []).append(file)
+    groups = _by_algorithm(recognised)
     requested = ResultDecoding(encoding, scale, offset, tuple(unknown), flip, tuple(crop))
-    first = {name: next((one for one in found if one.kind == "map"), found[0]) for name, found in groups.items()}
+    first = {name: min(found, key=lambda file: (file.kind != "map", file.name)) for name, found in groups.items()}
     meant = meant_for(requested, {name: files.path(file.name) for name, file in first.items()})
     results: list[ResultSet] = []
+    used: set[str] = set()
     for algorithm, found in sorted(groups.items()):
         own = manifest_of(algorithm, manifests)
         if len(groups) == 1 and not own.name and "" in manifests:
             own = replace(own, name=manifests[""].name)
-        result, unused = _result_set(algorithm, found, files, dataset, own, meant[algorithm])
-        rest += unused
-        results += [result] if result.maps else []
-        rest += [] if result.maps else [file.name for file in found if file.name not in unused]
+        result = _result_set(own.name or algorithm or _title(files), found, files, dataset, own, meant[algorithm])
+        if result.maps:
+            results.append(result)
+            used |= {file.name for file in found if file.kind != "time" or file.scene in result.seconds}
     values_stated = requested.given and not is_depth(encoding)
     all_fixed = values_stated and all(fixes_encoding(files.path(file.name)) for file in first.values())
-    return FoundResults(_renamed(results, name, files), sorted(rest), found_template, all_fixed)
+    unused = sorted(name for name in names if name not in used)
+    return FoundResults(_renamed(results, name, files), unused, found_template, all_fixed)
+
+
+def _by_algorithm(recognised: Iterable[Recognised]) -> dict[str, list[Recognised]]:
+    """The files of each algorithm: of several of one kind for one scene, the one of the preferred suffix."""
+    chosen: dict[tuple[str, ...], Recognised] = {}
+    for file in sorted(recognised, key=_preference):
+        chosen.setdefault((file.algorithm, file.kind, file.part, file.scene), file)
+    groups: dict[str, list[Recognised]] = {}
+    for file in chosen.values():
+        groups.setdefault(file.algorithm, []).append(file)
+    return groups
 
 
 def meant_for(stated: ResultDecoding, maps: Mapping[str, str | os.PathLike[str]]) -> dict[str, ResultDecoding]:
@@ -168,60 +182,43 @@ def _renamed(results: list[ResultSet], name: str | None, files: ResultFiles) -> 
     return results
 
 
-def _recognise_all(
-    files: ResultFiles, scenes: Mapping[str, str], template: str | None
-) -> tuple[list[Recognised], list[str]]:
-    recognised, rest = [], []
-    for name in files.names:
-        if name.rpartition("/")[2] in FILENAMES:
-            continue
-        file = recognise(name, scenes) if template is None else recognise_by(template, name, scenes)
-        if file is None:
-            rest.append(name)
-        else:
-            recognised.append(file)
-    return recognised, rest
+def _recognise_all(names: Iterable[str], scenes: Mapping[str, str], template: str | None) -> list[Recognised]:
+    found = (recognise(name, scenes) if template is None else recognise_by(template, name, scenes) for name in names)
+    return [file for file in found if file is not None]
 
 
 def _result_set(
-    algorithm: str,
-    found: list[Recognised],
+    title: str,
+    found: Iterable[Recognised],
     files: ResultFiles,
     dataset: Dataset,
     manifest: ResultManifest,
     requested: ResultDecoding,
-) -> tuple[ResultSet, list[str]]:
-    """The result set and the files that another one of the same kind and scene left without use."""
-    chosen: dict[tuple[str, str, str], Recognised] = {}
+) -> ResultSet:
+    chosen: dict[tuple[str, str], dict[str, str]] = {}
     for file in found:
-        key = file.kind, file.part, file.scene
-        other = chosen.setdefault(key, file)
-        if other is not file:
-            chosen[key] = min(other, file, key=_preference)
-    title = manifest.name or algorithm or _title(files)
-    decoding = requested.over(manifest.decoding)
-    seconds = {scene: _seconds(files, file) for (kind, _, scene), file in chosen.items() if kind == "time"}
-    unused = [file.name for file in found if chosen[file.kind, file.part, file.scene] is not file]
-    unused += [chosen["time", "", scene].name for scene, value in seconds.items() if value is None]
+        chosen.setdefault((file.kind, file.part), {})[file.scene] = file.name
 
     def maps(kind: str, how: ResultDecoding, part: str = "") -> dict[str, DisparityFile]:
-        there = [(scene, chosen[kind, part, scene.id].name) for scene in dataset if (kind, part, scene.id) in chosen]
+        names = chosen.get((kind, part), {})
+        there = [(scene, files.path(names[scene.id])) for scene in dataset if scene.id in names]
         nothing_said = how == ResultDecoding() and dataset.name not in SCALE_OF_SCENE
         if nothing_said or (kind == "confidence" and not how.given):
-            return {scene.id: DisparityFile(files.path(name)) for scene, name in there}
-        return {scene.id: map_file(files.path(name), scene, dataset, how, title) for scene, name in there}
+            return {scene.id: DisparityFile(path) for scene, path in there}
+        return {scene.id: map_file(path, scene, dataset, how, title) for scene, path in there}
 
+    decoding = requested.over(manifest.decoding)
     confidence = {
         part or CONFIDENCE: ConfidenceMaps(
             maps("confidence", manifest.confidence.decoding, part),
             of_map(manifest.confidence.better, part or CONFIDENCE),
             of_map(manifest.confidence.kind, part or CONFIDENCE) or "order",
         )
-        for part in sorted({file.part for file in found if file.kind == "confidence"})
+        for part in sorted(part for kind, part in chosen if kind == "confidence")
     }
     first = next(iter(confidence.values()), ConfidenceMaps({}))
-
-    result = ResultSet(
+    times = {scene: _seconds(files, name) for scene, name in chosen.get(("time", ""), {}).items()}
+    return ResultSet(
         name=title,
         maps=maps("map", decoding),
         right_maps=maps("right", decoding),
@@ -229,14 +226,13 @@ def _result_set(
         confidence_better=first.better,
         confidence_kind=first.kind,
         other_confidence=confidence if len(confidence) > 1 else {},
-        seconds={scene: value for scene, value in seconds.items() if value is not None},
+        seconds={scene: value for scene, value in times.items() if value is not None},
         description=manifest.description,
         link=manifest.link,
         colour=manifest.colour,
         about=manifest.about,
         tags=as_tags(manifest.tags, title),
     )
-    return result, unused
 
 
 def _title(files: ResultFiles) -> str:
@@ -251,9 +247,10 @@ def _preference(file: Recognised) -> tuple[str, int, str]:
     return file.part, MAP_SUFFIXES.index(suffix) if suffix in MAP_SUFFIXES else 0, file.name
 
 
-def _seconds(files: ResultFiles, file: Recognised) -> float | None:
+def _seconds(files: ResultFiles, name: str) -> float | None:
+    """The run time in a file; None where it holds none."""
     try:
-        value = float(files.text(file.name))
+        value = float(files.text(name))
     except (ValueError, FileError):
         return None
     return value if 0 <= value < float("inf") else None
