@@ -22,7 +22,7 @@ from urllib.parse import urljoin
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from stereogauge.datasets.archives import Limits, safe_name, unpack
+from stereogauge.datasets.archives import safe_name, unpack
 from stereogauge.datasets.declaration import Archive, DatasetFamily, family_of
 from stereogauge.errors import DatasetError, one_line
 from stereogauge.io.writing import write_bytes
@@ -65,9 +65,6 @@ def fetch(
     *,
     progress: NamedProgress = lambda what, done, total: None,
     keep_archives: bool = False,
-    limits: Limits | None = None,
-    pause: float = 1.0,
-    attempts: int = 5,
 ) -> list[Fetched]:
     """Download and unpack the official archives of `name` into `out`, without those of an earlier call."""
     _, archives = official_archives(name)
@@ -81,16 +78,8 @@ def fetch(
             continue
         path = out / _DOWNLOADS / archive.filename
         received = functools.partial(progress, f"downloading {archive.filename}")
-        file = download(
-            archive.url,
-            path,
-            size=archive.size,
-            sha256=archive.sha256,
-            progress=received,
-            pause=pause,
-            attempts=attempts,
-        )
-        _put_in_place(archive, path, out, limits, progress)
+        file = download(archive.url, path, size=archive.size, sha256=archive.sha256, progress=received)
+        _put_in_place(archive, path, out, progress)
         if not keep_archives:
             path.unlink(missing_ok=True)
         record[archive.url] = file
@@ -101,10 +90,10 @@ def fetch(
     return done
 
 
-def _put_in_place(archive: Archive, path: Path, out: Path, limits: Limits | None, progress: NamedProgress) -> None:
+def _put_in_place(archive: Archive, path: Path, out: Path, progress: NamedProgress) -> None:
     if archive.unpack:
         target = out / safe_name(archive.target, path) if archive.target else out
-        unpack(path, target, limits, functools.partial(progress, f"unpacking {archive.filename}"))
+        unpack(path, target, progress=functools.partial(progress, f"unpacking {archive.filename}"))
         return
     target = out / safe_name(archive.target or archive.filename, path)
     target.parent.mkdir(parents=True, exist_ok=True)
