@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from stereogauge.kernels.pixelwise import GUARD
 from stereogauge.masks.declaration import LIGHT_FIELDS
 from stereogauge.metrics.costs import PixelCosts, Sums, mean, quantile, root_mean
-from stereogauge.metrics.declaration import Parameter, metric, percentage
+from stereogauge.metrics.declaration import Parameter, PixelMetric, metric, percentage
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture, on_scene
 from stereogauge.metrics.statistics import RegionStatistics, percentiles, thresholds
@@ -106,15 +107,18 @@ def _known(wrong: Mask, estimate: DisparityMap) -> PixelCosts:
     return PixelCosts(np.where(np.isnan(estimate), np.nan, wrong))
 
 
-@metric(
+_mean_of = functools.partial(
+    metric, unit="px", source=TAXONOMY, missing="left out", reduce=mean, worst_pixel=lambda scene: scene.span
+)
+_mean_square = functools.partial(
+    _mean_of, worst_pixel=lambda scene: scene.span**2, fused=_summed(lambda pixels: pixels.squared)
+)
+
+
+@_mean_of(
     id="mae",
     name="Mean absolute error",
     formula=r"\frac{1}{|V|}\sum_V |e|",
-    unit="px",
-    source=TAXONOMY,
-    missing="left out",
-    reduce=mean,
-    worst_pixel=lambda scene: scene.span,
     fused=_summed(lambda pixels: pixels.absolute),
 )
 def mae(m: Measurement) -> NDArray[np.float32]:
@@ -122,15 +126,11 @@ def mae(m: Measurement) -> NDArray[np.float32]:
     return np.abs(m.error)
 
 
-@metric(
+@_mean_of(
     id="mae-valid",
     name="Mean absolute error among the estimated",
     formula=r"\frac{1}{|V|}\sum_V |e|",
-    unit="px",
     source="Geiger, Lenz & Urtasun, CVPR 2012 (est)",
-    missing="left out",
-    reduce=mean,
-    worst_pixel=lambda scene: scene.span,
     fused=_summed(lambda pixels: pixels.absolute, as_given=True),
 )
 def mae_valid(m: Measurement) -> NDArray[np.float32]:
@@ -138,55 +138,47 @@ def mae_valid(m: Measurement) -> NDArray[np.float32]:
     return np.asarray(np.abs(m.clipped - m.gt))
 
 
-@metric(
-    id="mse",
-    name="Mean squared error",
-    formula=r"\frac{1}{|V|}\sum_V e^2",
-    unit="px²",
-    source=TAXONOMY,
-    missing="left out",
-    reduce=mean,
-    worst_pixel=lambda scene: scene.span**2,
-    fused=_summed(lambda pixels: pixels.squared),
-)
+@_mean_square(id="mse", name="Mean squared error", formula=r"\frac{1}{|V|}\sum_V e^2", unit="px²")
 def mse(m: Measurement) -> NDArray[np.float64]:
     """Mean squared error over the estimated pixels."""
     return m.error.astype(np.float64) ** 2
 
 
-@metric(
+@_mean_square(
     id="rms",
     name="Root mean squared error",
     formula=r"\sqrt{\tfrac{1}{|V|}\sum_V e^2}",
-    unit="px",
-    source=TAXONOMY,
-    missing="left out",
     heuristic_range=(0.0, 70.0),
     reduce=root_mean,
-    worst_pixel=lambda scene: scene.span**2,
-    fused=_summed(lambda pixels: pixels.squared),
 )
 def rms(m: Measurement) -> NDArray[np.float64]:
     """Root of the mean squared error over the estimated pixels."""
     return m.error.astype(np.float64) ** 2
 
 
-@metric(
+@_mean_of(
     id="bias",
     name="Bias",
     formula=r"\frac{1}{|V|}\sum_V e",
-    unit="px",
     direction="zero",
     range=(-math.inf, math.inf),
     source="mean signed error",
-    missing="left out",
-    reduce=mean,
-    worst_pixel=lambda scene: scene.span,
     fused=_summed(lambda pixels: pixels.signed),
 )
 def bias(m: Measurement) -> NDArray[np.float32]:
     """Mean signed error: positive means that the map lies too near."""
     return m.error
+
+
+def _relative(factor: float, **facts: Any) -> PixelMetric:
+    """A mean of |e| / D, `factor` times."""
+    return _mean_of(
+        source=VAN_DER_MARK,
+        worst_pixel=lambda scene: factor * scene.span / scene.low if scene.low > 0 else math.nan,
+        fused=_relative_sums(factor),
+        version=2,
+        **facts,
+    )
 
 
 def _relative_error(m: Measurement, factor: float) -> PixelCosts:
@@ -197,51 +189,40 @@ def _relative_error(m: Measurement, factor: float) -> PixelCosts:
     return PixelCosts(shares, defined=defined, undefined=ZERO_TRUTH, factor=factor)
 
 
-@metric(
-    id="mre",
-    name="Mean relative error",
-    formula=r"\frac{1}{|V|}\sum_V \frac{|e|}{D}",
-    unit="",
-    source=VAN_DER_MARK,
-    missing="left out",
-    reduce=mean,
-    worst_pixel=lambda scene: scene.span / scene.low if scene.low > 0 else math.nan,
-    fused=_relative_sums(1.0),
-    version=2,
-)
+@_relative(1.0, id="mre", name="Mean relative error", formula=r"\frac{1}{|V|}\sum_V \frac{|e|}{D}", unit="")
 def mre(m: Measurement) -> PixelCosts:
     """Mean error relative to the true disparity; pixels with D = 0 are left out and counted in the note."""
     return _relative_error(m, 1.0)
 
 
-@metric(
+@_relative(
+    100.0,
     id="mape",
     name="Mean absolute percentage error",
     formula=r"\frac{100}{|V|}\sum_V \frac{|e|}{D}",
     unit="%",
-    source=VAN_DER_MARK,
-    missing="left out",
-    reduce=mean,
-    worst_pixel=lambda scene: 100 * scene.span / scene.low if scene.low > 0 else math.nan,
-    fused=_relative_sums(100.0),
-    version=2,
 )
 def mape(m: Measurement) -> PixelCosts:
     """100 times the mean relative error, over estimated pixels only."""
     return _relative_error(m, 100.0)
 
 
-@metric(
-    id="quantile",
-    name="Error quantile",
-    formula=r"Q_q(|e|) \text{ over } V",
-    unit="px",
-    source="Middlebury evaluation v3 (A50, A90, A95, A99)",
+_quantile = functools.partial(
+    metric,
     missing="left out",
     parameters=(
         Parameter("percentage", unit="%", description="share of pixels with a smaller error", low=0.0, high=100.0),
     ),
     reduce=quantile(lambda percentage: percentage / 100),
+)
+
+
+@_quantile(
+    id="quantile",
+    name="Error quantile",
+    formula=r"Q_q(|e|) \text{ over } V",
+    unit="px",
+    source="Middlebury evaluation v3 (A50, A90, A95, A99)",
     worst_pixel=lambda scene, _: scene.span,
     request=percentiles,
     fused=_fused_quantile,
@@ -365,15 +346,13 @@ def _outliers(*, as_given: bool = False) -> Callable[..., Sums | None]:
     return fused
 
 
-_d1_outliers = functools.partial(percentage, wrong=OUTLIER, picture=kitti_picture)
+_d1_outliers = functools.partial(percentage, source=KITTI_2015, missing="counted", wrong=OUTLIER, picture=kitti_picture)
 
 
 @_d1_outliers(
     id="d1",
     name="D1 outliers",
     formula=r"\frac{100}{|R|}\,|\{x \in R : |e| > 3 \wedge |e| > 0.05\,D\}|",
-    source=KITTI_2015,
-    missing="counted",
     fused=_outliers(),
 )
 def d1(m: Measurement) -> Mask:
@@ -385,8 +364,6 @@ def d1(m: Measurement) -> Mask:
     id="d1-bg",
     name="D1 outliers, background",
     formula=r"\mathrm{d1} \text{ on } \mathrm{bg}",
-    source=KITTI_2015,
-    missing="counted",
     region="bg",
     needs=("gt", "mask:bg"),
 )
@@ -399,8 +376,6 @@ def d1_background(m: Measurement) -> Mask:
     id="d1-fg",
     name="D1 outliers, foreground",
     formula=r"\mathrm{d1} \text{ on } \mathrm{fg}",
-    source=KITTI_2015,
-    missing="counted",
     region="fg",
     needs=("gt", "mask:fg"),
 )
@@ -430,14 +405,15 @@ OUTLIER_PARAMETERS = (
 OFF_BY_BOTH = ("within {0:g} px or {1:g} of D", "off by more than {0:g} px and {1:g} of D")
 
 
-@percentage(
+_free_outliers = functools.partial(percentage, parameters=OUTLIER_PARAMETERS, wrong=OFF_BY_BOTH)
+
+
+@_free_outliers(
     id="outlier",
     name="Outliers",
     formula=r"\frac{100}{|R|}\,|\{x \in R : |e| > \delta \wedge |e| > \rho\,\max(D, f)\}|",
     source=f"{KITTI_2015}, with both limits free; Argoverse's takes at least 1 px for D",
     missing="counted",
-    parameters=OUTLIER_PARAMETERS,
-    wrong=OFF_BY_BOTH,
     examples=("outlier@3,0.05", "outlier@10,0.1,1"),
 )
 def outlier(m: Measurement, pixels: float, share: float, floor: float) -> Mask:
@@ -448,14 +424,12 @@ def outlier(m: Measurement, pixels: float, share: float, floor: float) -> Mask:
     return is_outlier(m, m.error, pixels, share, floor)
 
 
-@percentage(
+@_free_outliers(
     id="outlier-valid",
     name="Outliers among the estimated",
     formula=r"\frac{100}{|V|}\,|\{x \in V : |e| > \delta \wedge |e| > \rho\,\max(D, f)\}|",
     source="Argoverse stereo (its columns with *)",
     missing="left out",
-    parameters=OUTLIER_PARAMETERS,
-    wrong=OFF_BY_BOTH,
     examples=("outlier-valid@10,0.1,1",),
 )
 def outlier_valid(m: Measurement, pixels: float, share: float, floor: float) -> PixelCosts:
@@ -463,14 +437,12 @@ def outlier_valid(m: Measurement, pixels: float, share: float, floor: float) -> 
     return _known(is_outlier(m, m.clipped - m.gt, pixels, share, floor), m.clipped)
 
 
-@metric(
+@_mean_of(
     id="mse-100",
     name="Mean squared error × 100",
     formula=r"\frac{100}{|V|}\sum_V e^2",
     unit="px²/100",
     source=f"{LIGHT_FIELDS} (MSE)",
-    missing="left out",
-    reduce=mean,
     worst_pixel=lambda scene: 100 * scene.span**2,
 )
 def mse_100(m: Measurement) -> PixelCosts:
@@ -478,17 +450,12 @@ def mse_100(m: Measurement) -> PixelCosts:
     return PixelCosts(m.error.astype(np.float64) ** 2, factor=100.0)
 
 
-@metric(
+@_quantile(
     id="quantile-100",
     name="Error quantile × 100",
     formula=r"100\,Q_q(|e|) \text{ over } V",
     unit="px/100",
     source=f"{LIGHT_FIELDS} (Q25)",
-    missing="left out",
-    parameters=(
-        Parameter("percentage", unit="%", description="share of pixels with a smaller error", low=0.0, high=100.0),
-    ),
-    reduce=quantile(lambda percentage: percentage / 100),
     worst_pixel=lambda scene, _: 100 * scene.span,
     examples=("quantile-100@25",),
 )
