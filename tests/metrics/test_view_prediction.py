@@ -14,7 +14,7 @@ from skimage.metrics import mean_squared_error, peak_signal_noise_ratio, structu
 import stereogauge as sg
 from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.errors import SizeError
-from stereogauge.metrics.view_prediction import splatted_view, warped_view
+from stereogauge.kernels.views import splat_forward, warp_backward
 from stereogauge.model import Scene
 
 NAN = np.nan
@@ -25,16 +25,22 @@ def grey(rows: list[list[float]]) -> np.ndarray:
     return np.array(rows, np.float32)[..., None]
 
 
+def splatted(
+    source: np.ndarray, disparity: np.ndarray, position: float, member: np.ndarray | None = None
+) -> tuple[np.ndarray, ...]:
+    return splat_forward(source, disparity, position, np.ones(disparity.shape, bool) if member is None else member)
+
+
 def test_backward_warping_of_a_row_by_hand() -> None:
     source = grey([[10, 20, 40, 80]])
     disparity = np.array([[0, 0.5, 2, NAN]], np.float32)
-    rendered, hole = warped_view(source, disparity)
+    rendered, hole = warp_backward(source, disparity)
     assert hole.tolist() == [[False, False, False, True]]
     assert rendered[0, :3, 0].tolist() == [10.0, 15.0, 10.0]
 
 
 def test_a_source_outside_the_image_is_a_hole() -> None:
-    _, hole = warped_view(grey([[1, 2, 3, 4]]), np.array([[1, 1, 1, -1]], np.float32))
+    _, hole = warp_backward(grey([[1, 2, 3, 4]]), np.array([[1, 1, 1, -1]], np.float32))
     assert hole.tolist() == [[True, False, False, True]]
 
 
@@ -42,28 +48,28 @@ def test_forward_splatting_lets_the_nearest_surface_win() -> None:
     """Background d = 0 stays, the foreground pixel at x = 3 (d = 2) lands on x = 1 and leaves a hole."""
     source = grey([[10, 20, 30, 99, 50]])
     disparity = np.array([[0, 0, 0, 2, 0]], np.float32)
-    rendered, hole, _, _ = splatted_view(source, disparity, 1.0)
+    rendered, hole, _, _ = splatted(source, disparity, 1.0)
     assert rendered[0, [0, 1, 2, 4], 0].tolist() == [10.0, 99.0, 30.0, 50.0]
     assert hole.tolist() == [[False, False, False, True, False]]
 
 
 def test_forward_splatting_blends_sub_pixel_positions() -> None:
     """Everything moves by half a pixel: column x gets half of x and half of x + 1."""
-    rendered, hole, _, _ = splatted_view(grey([[10, 20, 40, 80]]), np.full((1, 4), 0.5, np.float32), 1.0)
+    rendered, hole, _, _ = splatted(grey([[10, 20, 40, 80]]), np.full((1, 4), 0.5, np.float32), 1.0)
     assert rendered[0, :, 0].tolist() == [15.0, 30.0, 60.0, 80.0]
     assert not hole.any()
 
 
 def test_a_view_at_position_zero_is_the_source_itself() -> None:
     source = np.random.default_rng(1).uniform(0, 255, (6, 9, 3)).astype(np.float32)
-    rendered, hole, _, _ = splatted_view(source, np.full((6, 9), 7.3, np.float32), 0.0)
+    rendered, hole, _, _ = splatted(source, np.full((6, 9), 7.3, np.float32), 0.0)
     assert np.array_equal(rendered, source)
     assert not hole.any()
 
 
 def test_pixels_of_a_region_are_followed_into_the_other_view() -> None:
     member = np.array([[False, True, True, False]])
-    _, _, inside, _ = splatted_view(grey([[1, 2, 3, 4]]), np.ones((1, 4), np.float32), 1.0, member)
+    _, _, inside, _ = splatted(grey([[1, 2, 3, 4]]), np.ones((1, 4), np.float32), 1.0, member)
     assert inside.tolist() == [[True, True, False, False]]
 
 
@@ -74,10 +80,10 @@ def test_a_missing_estimate_leaves_a_hole_and_no_worse_neighbour(position: float
     source = random.uniform(0, 255, (12, 40, 1)).astype(np.float32)
     disparity = np.full((12, 40), 6.3, np.float32)
     disparity[:, 15:25] = 12.6
-    whole, _, _, nothing = splatted_view(source, disparity, position)
+    whole, _, _, nothing = splatted(source, disparity, position)
     assert not nothing.any()
     gone = random.random(disparity.shape) < 0.1
-    rendered, hole, _, lost = splatted_view(source, np.where(gone, np.float32(np.nan), disparity), position)
+    rendered, hole, _, lost = splatted(source, np.where(gone, np.float32(np.nan), disparity), position)
     assert (hole >= lost).all()
     assert 0.05 < lost.mean() < 0.35
     kept = ~hole & (np.abs(rendered - whole)[..., 0] > 1e-3)
@@ -271,7 +277,7 @@ def test_the_splatting_kernel_agrees_with_a_plain_loop(seed: int, position: floa
     disparity = rng.choice([0.0, 1.25, 3.5, 6.0], 24).astype(np.float32) + rng.uniform(0, 0.9, 24).astype(np.float32)
     disparity[rng.random(24) < 0.1] = NAN
     source = rng.uniform(0, 255, 24).astype(np.float32)
-    rendered, hole, _, lost = splatted_view(source[None, :, None], disparity[None], position)
+    rendered, hole, _, lost = splatted(source[None, :, None], disparity[None], position)
     expected = plain_splat(source.astype(np.float64), disparity.astype(np.float64), position)
     assert np.array_equal(lost[0], plain_lost(disparity.astype(np.float64), position))
     assert np.array_equal(hole[0], np.isnan(expected) | lost[0])
@@ -284,7 +290,7 @@ def test_the_warping_kernel_agrees_with_numpy_interpolation(seed: int) -> None:
     rng = np.random.default_rng(seed)
     source = rng.uniform(0, 255, (1, 20, 1)).astype(np.float32)
     disparity = rng.uniform(-6, 12, (1, 20)).astype(np.float32)
-    rendered, hole = warped_view(source, disparity)
+    rendered, hole = warp_backward(source, disparity)
     columns = np.arange(20) - disparity[0].astype(np.float64)
     assert np.array_equal(hole[0], (columns < 0) | (columns > 19))
     expected = np.interp(columns, np.arange(20), source[0, :, 0])

@@ -25,7 +25,7 @@ from stereogauge.metrics.declaration import MapMetric, Statistic, map_metric
 from stereogauge.metrics.image_quality import GAUSSIAN, UNIFORM, WANG, Window, range_ssim
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
-from stereogauge.model import DisparityMap, Image, Mask
+from stereogauge.model import Image, Mask
 
 PEAK = 255.0
 PREDICTION = "Szeliski, ICCV 1999; Cabezas, Padilla & Trujillo, CIARP 2011"
@@ -59,20 +59,6 @@ def luma(image: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(cv2.cvtColor(image, cv2.COLOR_RGB2GRAY), dtype=np.float32)
 
 
-def warped_view(source: NDArray[np.float32], disparity: DisparityMap) -> tuple[NDArray[np.float32], Mask]:
-    """The left view from the right image: source(x − d(x)), linear between pixels; and its holes."""
-    return warp_backward(source, disparity)
-
-
-def splatted_view(
-    source: NDArray[np.float32], disparity: DisparityMap, position: float, member: Mask | None = None
-) -> tuple[NDArray[np.float32], Mask, Mask, Mask]:
-    """The view at `position` baselines from the left image and its map; its holes; which pixels stem from `member`;
-    and on which one without an estimate may have fallen.
-    """
-    return splat_forward(source, disparity, position, np.ones(disparity.shape, np.bool_) if member is None else member)
-
-
 def _same_size(m: Measurement, what: str, image: Image) -> Image:
     check_one_size(f"The {what} of scene {m.scene.id!r}", image.shape[:2], "the estimate", m.estimate.shape)
     return image
@@ -85,14 +71,14 @@ def predicted_views(m: Measurement, inside: Mask, *, grey: bool = True) -> list[
     views = []
     for position in m.scene.views:
         real = convert(_same_size(m, f"view at {position:g}", m.scene.view(position)))
-        rendered, hole, stems, lost = splatted_view(left, m.estimate, position, inside)
+        rendered, hole, stems, lost = splat_forward(left, m.estimate, position, inside)
         views.append(PredictedView(rendered, real, hole, stems | hole, lost))
     if not views:
         if not m.scene.has("right"):
             raise NotApplicable(
                 f"View prediction needs the scene's right image or further views, and scene {m.scene.id!r} has neither."
             )
-        rendered, hole = warped_view(convert(_same_size(m, "right image", m.scene.right)), m.estimate)
+        rendered, hole = warp_backward(convert(_same_size(m, "right image", m.scene.right)), m.estimate)
         views.append(PredictedView(rendered, left, hole, inside, np.isnan(m.estimate)))
     return views
 
