@@ -20,16 +20,13 @@ class Row:
     """A surface by the names of its columns."""
 
     def __init__(self, row: Vector) -> None:
-        self.kind, self.seed = int(row[render.KIND]), int(row[render.SEED])
-        self.origin, self.u, self.v, self.normal, self.dark, self.light = (
-            row[first : first + 3]
-            for first in (
-                *(render.ORIGIN, render.AXIS_U, render.AXIS_V),
-                *(render.NORMAL, render.COLOUR_A, render.COLOUR_B),
-            )
-        )
-        self.half_u, self.half_v, self.radius, self.cos_limit, self.period, self.bar = row[render.HALF_U :][:6]
-        self.cell, self.stripes, self.stripe_share, self.mirror = row[render.NOISE_CELL :][:4]
+        own = row.view(render.ROW)[0]
+        self.kind, self.seed = int(own["kind"]), int(own["seed"])
+        self.origin, self.normal, self.dark, self.light = (own[name] for name in ("origin", "normal", "dark", "light"))
+        self.u, self.v = own["axis_u"], own["axis_v"]
+        self.half_u, self.half_v, self.radius, self.cos_limit = row[13:17]
+        self.period, self.bar = own["lattice_period"], own["lattice_bar"]
+        self.cell, self.stripes, self.stripe_share, self.mirror = row[25:29]
 
 
 def hit(s: Row, eye: Vector, ray: Vector) -> float:

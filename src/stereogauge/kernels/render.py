@@ -1,6 +1,6 @@
 """Ray casting of synthetic worlds: nearest surface, its depth and its colour, for every pixel of a rectified camera.
 
-A surface is one row of a float64 table whose columns are named below; `stereogauge.datasets.synthetic.world` builds
+A surface is one row of a float64 table whose columns `ROW` names; `stereogauge.datasets.synthetic.world` builds
 it. The camera is at (offset, 0, 0) and looks along +Z.
 """
 
@@ -15,25 +15,17 @@ Table = NDArray[np.float64]
 
 PATCH, DISC, SPHERE, CYLINDER = 0, 1, 2, 3
 
-KIND = 0
-ORIGIN = 1
-AXIS_U = 4
-AXIS_V = 7
-NORMAL = 10
-HALF_U = 13
-HALF_V = 14
-RADIUS = 15
-COS_LIMIT = 16
-LATTICE_PERIOD = 17
-LATTICE_BAR = 18
-COLOUR_A = 19
-COLOUR_B = 22
-NOISE_CELL = 25
-STRIPE_PERIOD = 26
-STRIPE_SHARE = 27
-REFLECTIVITY = 28
-SEED = 29
-COLUMNS = 30
+ROW = np.dtype(
+    [
+        ("kind", np.float64),
+        *((name, np.float64, 3) for name in ("origin", "axis_u", "axis_v", "normal")),
+        *((name, np.float64) for name in ("half_u", "half_v", "radius", "cos_limit", "lattice_period", "lattice_bar")),
+        *((name, np.float64, 3) for name in ("dark", "light")),
+        *((name, np.float64) for name in ("noise_cell", "stripe_period", "stripe_share", "reflectivity", "seed")),
+    ]
+)
+"""What the table holds of a surface; its colours vary between `dark` and `light`."""
+COLUMNS = ROW.itemsize // 8
 
 SURFACES = Reads(np.float64, "surfaces", COLUMNS)
 BOUNDS = Reads(np.float64, "surfaces", 4)

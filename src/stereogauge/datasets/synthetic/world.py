@@ -8,12 +8,10 @@ quantisation.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +21,7 @@ from numpy.typing import NDArray
 
 from stereogauge.kernels import render
 from stereogauge.kernels.render import render_rows, visible_rows
+from stereogauge.kernels.threads import in_threads, thread_count
 from stereogauge.kernels.views import bidirectional_visible
 from stereogauge.model import Calibration, DisparityMap, Mask
 
@@ -106,24 +105,15 @@ class WorldSurface(Struct, frozen=True):
 
     def row(self, seed: int) -> Vector:
         """The surface as the kernel reads it."""
-        row = np.zeros(render.COLUMNS)
-        row[render.KIND] = self.kind
-        row[render.ORIGIN : render.ORIGIN + 3] = self.origin
-        row[render.AXIS_U : render.AXIS_U + 3] = self.axis_u
-        row[render.AXIS_V : render.AXIS_V + 3] = self.axis_v
-        row[render.NORMAL : render.NORMAL + 3] = self.normal
-        row[render.HALF_U], row[render.HALF_V] = self.half_u, self.half_v
-        row[render.RADIUS], row[render.COS_LIMIT] = self.radius, self.cos_limit
-        row[render.LATTICE_PERIOD], row[render.LATTICE_BAR] = self.lattice_period, self.lattice_bar
-        row[render.COLOUR_A : render.COLOUR_A + 3] = self.texture.dark
-        row[render.COLOUR_B : render.COLOUR_B + 3] = self.texture.light
-        width_in_metres = self.origin[2] / FOCAL_PER_WIDTH
-        row[render.NOISE_CELL] = width_in_metres / CELLS_PER_WIDTH
-        row[render.STRIPE_PERIOD] = width_in_metres / self.texture.stripes if self.texture.repetitive else 0.0
-        row[render.STRIPE_SHARE] = self.texture.stripe_share
-        row[render.REFLECTIVITY] = self.texture.reflectivity
-        row[render.SEED] = seed
-        return row
+        own, width_in_metres = self.texture, self.origin[2] / FOCAL_PER_WIDTH
+        stripe_period = width_in_metres / own.stripes if own.repetitive else 0.0
+        values = (
+            *(self.kind, self.origin, self.axis_u, self.axis_v, self.normal),
+            *(self.half_u, self.half_v, self.radius, self.cos_limit, self.lattice_period, self.lattice_bar),
+            *(own.dark, own.light, width_in_metres / CELLS_PER_WIDTH, stripe_period, own.stripe_share),
+            *(own.reflectivity, seed),
+        )
+        return np.array([values], render.ROW).view(np.float64)
 
 
 class ImageFrame(Struct, frozen=True):
@@ -252,14 +242,6 @@ class CameraView(Struct, frozen=True):
     radiance: NDArray[np.float32]
 
 
-def _rows(height: int, work: Callable[[int, int], Any]) -> None:
-    threads = max(1, os.cpu_count() or 1)
-    edges = np.linspace(0, height, min(height, 4 * threads) + 1).astype(int)
-    with ThreadPoolExecutor(threads) as pool:
-        for done in [pool.submit(work, int(a), int(b)) for a, b in itertools.pairwise(edges)]:
-            done.result()
-
-
 class Renderer(Struct, frozen=True, dict=True):
     """A world seen by cameras with `size` = (height, width); positions count in baselines (left = 0, right = 1)."""
 
@@ -285,7 +267,7 @@ class Renderer(Struct, frozen=True, dict=True):
         """The pair's calibration; `largest_share` is the largest disparity as a share of the width."""
         return Calibration(self.focal, BASELINE, 0.0, int(np.ceil(largest_share * self.size[1])) + 1)
 
-    @cached_property
+    @functools.cached_property
     def table(self) -> NDArray[np.float64]:
         """The world as the kernel reads it."""
         return self.world.table()
@@ -313,10 +295,10 @@ class Renderer(Struct, frozen=True, dict=True):
         radiance = np.empty((*self.size, 3), np.float32)
         bounds = self.bounds(position)
 
-        def work(first: int, last: int) -> None:
-            render_rows(self.table, bounds, position * BASELINE, self.camera, (first, last), depth, surface, radiance)
+        def work(rows: tuple[int, int]) -> None:
+            render_rows(self.table, bounds, position * BASELINE, self.camera, rows, depth, surface, radiance)
 
-        _rows(self.size[0], work)
+        self._in_threads(work)
         return CameraView(depth, surface, radiance)
 
     def disparity(self, view: CameraView) -> DisparityMap:
@@ -329,12 +311,18 @@ class Renderer(Struct, frozen=True, dict=True):
         visible = np.empty(self.size, np.bool_)
         bounds = self.bounds(other)
 
-        def work(first: int, last: int) -> None:
+        def work(rows: tuple[int, int]) -> None:
             places = position * BASELINE, other * BASELINE
-            visible_rows(self.table, bounds, *places, self.camera, (first, last), view.depth, visible)
+            visible_rows(self.table, bounds, *places, self.camera, rows, view.depth, visible)
 
-        _rows(self.size[0], work)
+        self._in_threads(work)
         return visible
+
+    def _in_threads(self, work: Callable[[tuple[int, int]], None]) -> None:
+        """Do the work for all rows, in more blocks than threads, since some take longer than others."""
+        height = self.size[0]
+        edges = np.linspace(0, height, min(height, 4 * thread_count()) + 1).astype(int).tolist()
+        in_threads([functools.partial(work, rows) for rows in itertools.pairwise(edges)], thread_count())
 
 
 def visible_pixels(disparity: DisparityMap, other: DisparityMap, sign: int) -> Mask:
