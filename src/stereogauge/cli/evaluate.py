@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
@@ -31,14 +31,11 @@ from stereogauge.cli.output import (
 )
 from stereogauge.cli.running import Workers, chosen_scenes, found_results, made_maps, print_layout
 from stereogauge.errors import StereogaugeError
-from stereogauge.protocol import Protocol
 from stereogauge.scores.scope import LEAST_COVERAGE
 from stereogauge.text import shortened
 
 if TYPE_CHECKING:
-    from stereogauge.evaluation.matchers import MatchedResults
     from stereogauge.evaluation.run import Plan, Summary
-    from stereogauge.model import Dataset, ResultSet
     from stereogauge.store import Store
 
 FAILURES_SHOWN = 10
@@ -83,9 +80,11 @@ def command(
     protocol, truth, wanted = measured.choice, files.truth(dataset), options.listed(scenes)
 
     def plan_again(opened: Store, workers: Workers) -> Plan:
-        """What the store lacks of the files as they are now."""
+        """What the store lacks of the files as they are now; maps that a matcher could not make are failures."""
         from stereogauge.evaluation.fingerprints import ContentHashes
-        from stereogauge.evaluation.run import check_origins
+        from stereogauge.evaluation.progress import Reading
+        from stereogauge.evaluation.run import check_origins, make_plan
+        from stereogauge.scores.score import Failure
 
         data = chosen_scenes(dataset, wanted, **truth)
         print_layout(dataset, data)
@@ -93,13 +92,23 @@ def command(
         if not wanted:
             data = data.subset(protocol.selected(data.ids, data.name))
         found = list(itertools.chain(*found_results(results or (), data, files.reading, whole)))
-        made = None
+        if not replace:
+            check_origins(opened, data, found)
+        facts: dict[tuple[str, str], dict[str, Any]] = {}
+        failures: list[Failure] = []
         if matcher:
             limits = {"time_limit": time_limit, "memory_limit": memory_limit}
             made = made_maps(matcher, data, workers, ContentHashes(opened), maps=maps, ndisp=ndisp, **limits)
-        if not replace:
-            check_origins(opened, data, found)
-        return _plan(opened, data, found, made, protocol, resize=files.resize, rehash=rehash)
+            found, facts = [*found, *made.results], made.facts
+            for algorithm, scene, reason, detail in made.failures:
+                failures.append(Failure(data.name, scene, algorithm, protocol.scoring_hash, reason, detail))
+        reading = Reading(progress("files", "read"))
+        hashes = ContentHashes(opened, reading, again=rehash)
+        try:
+            plan = make_plan(opened, data, found, protocol, facts=facts, resize=files.resize, hashes=hashes)
+        finally:
+            reading.finish()
+        return msgspec.structs.replace(plan, unreadable=(*plan.unreadable, *failures))
 
     try:
         with Workers(jobs, cluster) as workers, _interruption() as pressed, stores.open_store(store) as opened:
@@ -176,36 +185,6 @@ def _print_scores(plan: Plan, store: Store, form: options.Format) -> None:
         if gathering():
             made = msgspec.structs.replace(made, name=f"scores-{dataset.name}", title=f"Scores on {dataset.name}")
         print_tables([upright(made, form)], form, boxed=False)
-
-
-def _plan(
-    store: Store,
-    dataset: Dataset,
-    found: list[ResultSet],
-    made: MatchedResults | None,
-    protocol: Protocol,
-    *,
-    resize: bool,
-    rehash: bool,
-) -> Plan:
-    """What is to be computed; maps that a matcher could not make are failures."""
-    from stereogauge.evaluation.fingerprints import ContentHashes
-    from stereogauge.evaluation.progress import Reading
-    from stereogauge.evaluation.run import make_plan
-    from stereogauge.scores.score import Failure
-
-    reading = Reading(progress("files", "read"))
-    results, facts = ([*found, *made.results], made.facts) if made else (found, {})
-    hashes = ContentHashes(store, reading, again=rehash)
-    try:
-        plan = make_plan(store, dataset, results, protocol, facts=facts, resize=resize, hashes=hashes)
-    finally:
-        reading.finish()
-    failures = tuple(
-        Failure(dataset.name, scene, algorithm, protocol.scoring_hash, reason, detail)
-        for algorithm, scene, reason, detail in (made.failures if made else ())
-    )
-    return msgspec.structs.replace(plan, unreadable=plan.unreadable + failures)
 
 
 def _print_plan(plan: Plan, form: options.Format) -> None:

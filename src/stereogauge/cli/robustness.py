@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -105,16 +106,12 @@ def _motion(flow: str | None, scenes: Dataset) -> dict[str, Any]:
     if flow is None:
         return {}
     whole = all(scene.has("gt") for scene in scenes)
-    found: dict[tuple[str, str], Any] = {}
 
+    @functools.cache
     def between(first: str, second: str) -> Any:
-        if (first, second) not in found:
-            found[first, second] = (
-                estimated_flow(scenes[first].left, scenes[second].left)
-                if flow == "estimated"
-                else read_flow(flow.format(first=first, second=second))
-            )
-        return found[first, second]
+        if flow == "estimated":
+            return estimated_flow(scenes[first].left, scenes[second].left)
+        return read_flow(flow.format(first=first, second=second))
 
     say("along the flow" + (", without the change of the ground truth" if whole else ""))
     return {"flows": between, "truths": (lambda name: scenes[name].gt) if whole else None}
@@ -162,12 +159,11 @@ def _masks(scenes: Dataset, pairs: dict[str, tuple[str, str]], region: str, prot
 def _rows(table: pd.DataFrame, form: options.Format) -> list[dict[str, Any]]:
     """One dictionary a row; people get units in the headings, programs plain names."""
     units = UNITS if form in (options.Format.table, options.Format.latex) else {}
-    rows = []
-    for record in table.to_dict(orient="records"):
-        count = record["count"]
-        record["count"] = math.nan if math.isnan(count) else int(count)
-        rows.append({f"{key} {units[key]}" if key in units else str(key): value for key, value in record.items()})
-    return rows
+    named = table.rename(columns={key: f"{key} {unit}" for key, unit in units.items()})
+    return [
+        {str(key): int(value) if key == "count" and not math.isnan(value) else value for key, value in row.items()}
+        for row in named.to_dict(orient="records")
+    ]
 
 
 def _say_gaps(table: pd.DataFrame) -> None:

@@ -212,27 +212,26 @@ class Sensitivity(Struct, frozen=True):
         """For each metric, the damage that it reacts to most after both steps."""
         return {m: self.damages[int(np.argmax(row))] for m, row in zip(self.metrics, self.selective, strict=True)}
 
+    @property
+    def named_after(self) -> dict[str, str]:
+        """The damage here that is named after each metric that has one, in the order of the metrics."""
+        damages = {damage_called(damage).metric: damage for damage in self.damages}
+        return {metric: damages[metric] for metric in self.metrics if metric in damages}
+
     def namesakes(self) -> dict[str, bool]:
         """For each metric that a damage here is named after and that has a value: does it react most to that one?"""
-        named_after = {damage_called(d).metric: d for d in self.damages if damage_called(d).metric in self.metrics}
         strongest = self.strongest()
-        valued = [bool(np.isfinite(row).any()) for row in self.responses]
-        return {
-            metric: strongest[metric] == named_after[metric]
-            for metric, has_value in zip(self.metrics, valued, strict=True)
-            if has_value and metric in named_after
-        }
+        valued = {m for m, row in zip(self.metrics, self.responses, strict=True) if np.isfinite(row).any()}
+        return {metric: strongest[metric] == damage for metric, damage in self.named_after.items() if metric in valued}
 
     def named(self) -> Sensitivity | None:
         """The square part: metrics that a damage here is named after, and those damages; None where there is none."""
-        named_after = {damage_called(damage).metric: column for column, damage in enumerate(self.damages)}
-        rows = [row for row, metric in enumerate(self.metrics) if metric in named_after and metric]
-        if not rows:
+        kept = self.named_after
+        if not kept:
             return None
-        metrics = tuple(self.metrics[row] for row in rows)
-        columns = [named_after[metric] for metric in metrics]
-        kept = tuple(self.damages[column] for column in columns)
-        return Sensitivity(metrics, kept, self.responses[np.ix_(rows, columns)])
+        rows = [self.metrics.index(metric) for metric in kept]
+        columns = [self.damages.index(damage) for damage in kept.values()]
+        return Sensitivity(tuple(kept), tuple(kept.values()), self.responses[np.ix_(rows, columns)])
 
     def margin(self, metric: str) -> float:
         """How far the response to the strongest damage leads the second one, as a share of it."""
