@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 import logging
 import re
 import shutil
@@ -19,8 +18,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
 
+import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from stereogauge.datasets.archives import safe_name, unpack
 from stereogauge.datasets.declaration import Archive, DatasetFamily, family_of
@@ -105,13 +104,13 @@ def _read_record(out: Path) -> dict[str, Fetched]:
     if not path.exists():
         return {}
     try:
-        return {entry["url"]: Fetched(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))}
-    except (ValueError, TypeError, KeyError):
+        return {entry.url: entry for entry in msgspec.json.decode(path.read_bytes(), type=list[Fetched])}
+    except msgspec.DecodeError:
         raise DatasetError(f"{path} is damaged; delete it to fetch the dataset again.") from None
 
 
 def _write_record(out: Path, record: Mapping[str, Fetched]) -> None:
-    write_bytes(out / RECORD, json.dumps([asdict(entry) for entry in record.values()], indent=1).encode())
+    write_bytes(out / RECORD, msgspec.json.format(msgspec.json.encode([*record.values()]), indent=1))
 
 
 def download(

@@ -10,9 +10,9 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from stereogauge.datasets.layout import MAP_SUFFIXES, list_results, map_name
 from stereogauge.datasets.plausibility import NOTE, PROBLEM, Finding, map_doubts, scene_doubts
@@ -45,14 +45,7 @@ class Validation(Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {
-            "path": self.path,
-            "dataset": self.dataset,
-            "ok": self.ok,
-            "algorithms": list(self.algorithms),
-            "maps": self.maps,
-            "findings": [asdict(finding) for finding in self.findings],
-        }
+        return {**msgspec.to_builtins(self), "ok": self.ok}
 
 
 def validate_results(
