@@ -27,8 +27,9 @@ STARTING, FINISHING = 60.0, 90.0
 class Server:
     """`stereogauge serve` in a process of its own."""
 
-    def __init__(self, process: subprocess.Popen[bytes], base: str, token: str) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], base: str, token: str, log: Path) -> None:
         self.process = process
+        self.log = log
         self.client = httpx.Client(base_url=base, headers={"Authorization": f"Bearer {token}"}, timeout=60)
 
     def kill(self) -> None:
@@ -40,15 +41,21 @@ class Server:
         assert alive == [], gone
 
     def state(self, identifier: str) -> dict[str, Any]:
-        return dict(self.client.get(f"submissions/{identifier}").json())
+        answer = self.client.get(f"submissions/{identifier}")
+        assert answer.status_code == 200, f"{answer.text}\n{self.log.read_text(encoding='utf-8')[-4000:]}"
+        return dict(answer.json())
 
 
 @contextmanager
 def serving(store: Path, token: str) -> Iterator[Server]:
     port = free_port()
     words = [sys.executable, "-m", "stereogauge", "serve", str(store), "--port", str(port), "--submissions"]
-    with subprocess.Popen([*words, "--hidden", "beta", "--limit", "1000"], stderr=subprocess.DEVNULL) as process:
-        one = Server(process, f"http://127.0.0.1:{port}/api/v1/", token)
+    log = store.with_name("server.log")
+    with (
+        log.open("wb") as errors,
+        subprocess.Popen([*words, "--hidden", "beta", "--limit", "1000"], stderr=errors) as process,
+    ):
+        one = Server(process, f"http://127.0.0.1:{port}/api/v1/", token, log)
         try:
             end = time.monotonic() + STARTING
             while True:
