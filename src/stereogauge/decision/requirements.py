@@ -189,7 +189,8 @@ def _within(at: float | None, distances: Distances, what: str) -> float:
 
 SURE = 0.95
 """Share of the draws of scenes in which a winner must meet the requirements."""
-LEAST_SCENES = 2
+FEWEST_SCENES = 2
+"""A winner needs at least so many scenes."""
 WHOLE_SETS = ("bad", "mae", "mse", "rms", "bias", "density")
 """Metrics of which the set is the whole region, so that their coverage is that of the region."""
 DEPTH, LOST, TIME, EMPTY = "bad-z", "f-missing", "seconds", "invalid"
@@ -338,14 +339,14 @@ class Fulfilment(Struct, frozen=True, eq=False):
         numbers = {**margin, "scenes": float(self.scenes), "alone": float(len(self.algorithms) == 1)}
         if self.winner is not None:
             return (Claim("take-required", meeting, {**numbers, "certainty": certainty}, purpose),)
-        doubt = {"certainty": certainty} if certainty < SURE and self.scenes >= LEAST_SCENES else {}
+        doubt = {"certainty": certainty} if certainty < SURE and self.scenes >= FEWEST_SCENES else {}
         return (Claim("meets", meeting, {**numbers, **doubt}, purpose), *rest)
 
     @property
     def winner(self) -> str | None:
         """The only one that meets every requirement, where all are measured and the scenes support it."""
         meeting = self.fulfilling
-        if self.out_of_reach is not None or self.lacking or len(meeting) != 1 or self.scenes < LEAST_SCENES:
+        if self.out_of_reach is not None or self.lacking or len(meeting) != 1 or self.scenes < FEWEST_SCENES:
             return None
         return meeting[0] if self.certainty[self.algorithms.index(meeting[0])] >= SURE else None
 

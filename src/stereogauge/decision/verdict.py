@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from stereogauge.decision.requirements import completeness_of
 from stereogauge.decision.words import Claim
 from stereogauge.errors import StereogaugeError
-from stereogauge.ranking.bootstrap import LEVEL, beats, rank_interval, redrawn_means
+from stereogauge.ranking.bootstrap import beats, rank_interval, redrawn_means, tails
 from stereogauge.ranking.profile import Profile
 from stereogauge.ranking.ranks import DIGITS, final_ranks
 from stereogauge.ranking.significance import check_alpha, greater_p, scenes_for_pair
@@ -41,7 +41,6 @@ MOST_RIVALS = 3
 MOST_SCENES = 3
 NEED_CHANGE = 0.02
 """A winner must lead when this much more or less of the pixels is needed."""
-TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 LEAST_TAIL = 0.75
 """Quantiles of Student's and the normal distribution are both 0 at one half, and so have no ratio there."""
 MANY_SCENES = 50
@@ -309,7 +308,7 @@ def certain_places(score: WeightedScore, cube: ScoreCube, purpose: Profile, sett
         exceeding[:, first] = False
         p_values = greater_p(np.round(behind.T, DIGITS))
     low, high = rank_interval(final_ranks(drawn))
-    score_low, score_high = np.quantile(drawn, TAILS, axis=0)
+    score_low, score_high = np.quantile(drawn, tails(), axis=0)
     better = 1 - beats(drawn, first)
     open_ = _open(exceeding, p_values, first, settings.alpha)
     if score.costs.units < least_scenes(settings.alpha):  # so few rule out no algorithm

@@ -72,10 +72,14 @@ def perturb_weights(weights: Values, draws: int, seed: int = 0, concentration: f
     return np.random.default_rng(seed).dirichlet(concentration * weights, size=draws)
 
 
+def tails(level: float = LEVEL) -> tuple[float, float]:
+    """The shares below the two ends of the central share `level`."""
+    return (1 - level) / 2, (1 + level) / 2
+
+
 def rank_interval(ranks: NDArray[np.int64], level: float = LEVEL) -> NDArray[np.int64]:
     """The ranks that bound the central share `level` of the draws, shape (2, algorithms)."""
-    tails = [(1 - level) / 2, (1 + level) / 2]
-    return np.asarray(np.quantile(ranks, tails, axis=0, method="inverted_cdf"), np.int64)
+    return np.asarray(np.quantile(ranks, tails(level), axis=0, method="inverted_cdf"), np.int64)
 
 
 class Bootstrap(Struct, frozen=True, eq=False):
@@ -153,9 +157,8 @@ def bootstrap(
     figures = np.round(declared.draw(costs, multiplicity, **options), DIGITS)
     ranks = final_ranks(figures, classes=declared.classes)
     order = np.lexsort((np.arange(len(whole)), whole))
-    tails = [(1 - level) / 2, (1 + level) / 2]
     rank_low, rank_high = rank_interval(ranks, level)
-    value_low, value_high = np.quantile(figures, tails, axis=0)
+    value_low, value_high = np.quantile(figures, tails(level), axis=0)
     return Bootstrap(
         model=model,
         value_name="group" if declared.classes else declared.value_name,

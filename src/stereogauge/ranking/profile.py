@@ -251,6 +251,7 @@ def parse_weights(texts: Iterable[str] | None) -> dict[str, float] | None:
 
 
 def _numbers_by_name(texts: Iterable[str], form: str) -> dict[str, float]:
+    """The numbers of texts such as `a=1,b=2`; `form` says in errors how one is written."""
     found: dict[str, float] = {}
     for part in (part for text in texts for part in BETWEEN_WEIGHTS.split(text)):
         name, _, amount = part.rpartition("=")
