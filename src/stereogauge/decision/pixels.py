@@ -410,11 +410,10 @@ def pixel_agreement(
         if progress is not None:
             progress(name)
         scene = origins.scene(name)
-        found = _scene(scene, [_map(origins, algorithm, name) for algorithm in algorithms], column, protocol)
-        pictures[name] = found.picture
-        right += found.right / len(names)
-        curves += found.curves / len(names)
-        shares += np.array([found.none_right, found.all_right]) / len(names)
+        maps = [_map(origins, algorithm, name) for algorithm in algorithms]
+        pictures[name], *found = _on_scene(scene, maps, column, protocol)
+        for total, part in zip((right, curves, shares), found, strict=True):
+            total += part / len(names)
         scene.release()
     return PixelAgreement(
         tuple(algorithms), names, column, pictures, right, float(shares[0]), float(shares[1]), THRESHOLDS, curves
@@ -428,15 +427,10 @@ def _map(origins: MapOrigins, algorithm: str, scene: str) -> DisparityMap:
     return as_disparity(load_disparity(source), algorithm)
 
 
-class _OnScene(NamedTuple):
-    picture: Picture
-    right: Values
-    none_right: float
-    all_right: float
-    curves: Values
-
-
-def _scene(scene: Scene, maps: Sequence[DisparityMap], column: str, protocol: Protocol) -> _OnScene:
+def _on_scene(
+    scene: Scene, maps: Sequence[DisparityMap], column: str, protocol: Protocol
+) -> tuple[Picture, Values, Values, Values]:
+    """The picture of a scene; who is right for every pair, error curves, and the shares of none and of all right."""
     regions = SceneRegions(scene, protocol)
     wrong, curves = [], []
     for disparity in maps:
@@ -452,13 +446,8 @@ def _scene(scene: Scene, maps: Sequence[DisparityMap], column: str, protocol: Pr
     pixels = max(1, table.shape[1])
     # float32 holds every count of a scene's pixels up to 2^24; sums of larger ones stay good to seven digits
     both = (table.astype(np.float32) @ table.astype(np.float32).T).astype(np.float64)
-    return _OnScene(
-        picture,
-        1 - both / pixels,
-        float(table.all(axis=0).mean()),
-        float((~table).all(axis=0).mean()),
-        np.stack(curves),
-    )
+    none_and_all = np.array([table.all(axis=0).mean(), (~table).all(axis=0).mean()])
+    return picture, 1 - both / pixels, np.stack(curves), none_and_all
 
 
 def error_curve(errors: NDArray[np.float32], thresholds: Values) -> Values:
