@@ -39,27 +39,20 @@ def resample_scenes(
     return np.asarray(drawn, np.int64)
 
 
-def weigh_scenes(count: int, draws: int, seed: int = 0) -> Values:
-    """Random weights of `count` scenes that sum to 1, Dirichlet(1, …, 1), shape (draws, count): a Bayesian bootstrap.
-
-    D. B. Rubin, The Bayesian bootstrap, Annals of Statistics 9, 1981.
-    """
-    return np.random.default_rng(seed).dirichlet(np.ones(count), size=draws)
-
-
 def redrawn_means(values: Values, draws: int, seed: int = 0, tail: float = (1 + LEVEL) / 2) -> Values:
-    """Means over scenes drawn by `weigh_scenes`, shape (draws, rows), of values of shape (rows, scenes).
+    """Means over randomly weighed scenes, shape (draws, rows), of values of shape (rows, scenes): a Bayesian bootstrap.
 
-    Their deviations from the mean are widened by √((n + 1)/(n − 1)) · t/z, with the quantiles of Student's and of the
-    normal distribution at `tail`, the one that is read from the draws: without it draws of few scenes vary less than a
-    mean of n scenes does.
+    The weights are Dirichlet(1, …, 1); D. B. Rubin, The Bayesian bootstrap, Annals of Statistics 9, 1981. Deviations
+    from the mean are widened by √((n + 1)/(n − 1)) · t/z, with the quantiles of Student's and of the normal
+    distribution at `tail`, the one that is read from the draws: without it draws of few scenes vary less than a mean of
+    n scenes does.
     """
     from scipy.special import ndtri, stdtrit  # quick to import, unlike scipy.stats
 
     count = values.shape[1]
     mean = values.mean(axis=1)
     wider = np.sqrt((count + 1) / (count - 1)) * stdtrit(count - 1, tail) / ndtri(tail)
-    drawn = weigh_scenes(count, draws, seed) @ values.T
+    drawn = np.random.default_rng(seed).dirichlet(np.ones(count), size=draws) @ values.T
     return np.asarray(mean + wider * (drawn - mean), np.float64)
 
 

@@ -69,10 +69,6 @@ class Costs(HasColumns, Struct, frozen=True, eq=False, dict=True):
         pairs = zip(self.scene_of, self.column_of, strict=True)
         return tuple(f"{self.scenes[scene]} {self.columns[column]}" for scene, column in pairs)
 
-    def scene_sums(self, cells: Values) -> Values:
-        """Sums over the flat columns of each scene, shape (…, scenes), of an array with flat columns last."""
-        return np.asarray(cells @ self.in_scene, np.float64)
-
     def scene_means(self, cells: Values) -> Values:
         """Means over the flat columns of each scene, shape (…, scenes)."""
         means = [cells[..., self.scene_of == scene].mean(axis=-1) for scene in range(len(self.scenes))]

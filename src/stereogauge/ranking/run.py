@@ -19,7 +19,7 @@ from stereogauge.scores.aggregation import charged
 from stereogauge.scores.column import shared_pixels
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import MissingPixels
-from stereogauge.scores.selection import Selection, frozen_options, missing_pixels_rule, missing_rule
+from stereogauge.scores.selection import Selection, missing_pixels_rule, missing_rule
 from stereogauge.scores.table import ScoreTable
 
 Scores = ScoreTable | ScoreCube | str | Path
@@ -163,7 +163,7 @@ def arranged(model: Model, costs: Costs, selection: Selection, outcome: Outcome,
     return Ranking(
         model=model.id,
         value_name=model.value_name,
-        options=frozen_options(options),
+        options={name: dict(value) if isinstance(value, Mapping) else value for name, value in options.items()},
         selection=replace(selection, dropped=selection.dropped + outcome.dropped),
         algorithms=tuple(costs.algorithms[place] for place in order),
         **outcome.parts(order),

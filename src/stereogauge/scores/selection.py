@@ -6,7 +6,7 @@ Every ranking, statistic, figure and report has one, and names it in its caption
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, get_args
 
 from msgspec import Struct
@@ -164,8 +164,3 @@ def enumerated(names: Sequence[str], longest: int = 6) -> str:
     if len(names) <= longest:
         return ", ".join(names) or "none"
     return f"{', '.join(names[: longest - 1])} and {len(names) - longest + 1} more"
-
-
-def frozen_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as plain values that can be shown and written as JSON."""
-    return {name: dict(value) if isinstance(value, Mapping) else value for name, value in options.items()}

@@ -44,7 +44,7 @@ def average_ranks(costs: Costs, ties: str = "min") -> Outcome:
 
 def resampled_average_ranks(costs: Costs, multiplicity: NDArray[np.int64], ties: str = "min") -> Values:
     """Average ranks for many draws of scenes: the ranks within a column do not change when scenes are drawn."""
-    per_scene = costs.scene_sums(column_ranks(costs.matrix, ties))
+    per_scene = column_ranks(costs.matrix, ties) @ costs.in_scene
     columns = multiplicity @ costs.in_scene.sum(axis=0)
     return np.asarray((multiplicity @ per_scene.T) / columns[:, None], np.float64)
 
