@@ -146,15 +146,17 @@ class CameraOptions(Declaration, frozen=True):
 
     def calibration(self, **given: float | None) -> Calibration:
         """The calibration of the file, over which single values go."""
-        from stereogauge.datasets.calibration import read_calibration
         from stereogauge.model import Calibration
 
         stated: dict[str, Any] = {"focal": self.focal, "baseline": self.baseline, "doffs": self.doffs, **given}
         stated = {name: value for name, value in stated.items() if value is not None}
         if "focal" in stated:
             stated["size"] = None  # in pixels of the maps
-        found = Calibration() if self.calib is None else read_calibration(self.calib, self.cameras)
-        return msgspec.structs.replace(found, **stated)
+        if self.calib is None:
+            return Calibration(**stated)
+        from stereogauge.datasets.calibration import read_calibration
+
+        return msgspec.structs.replace(read_calibration(self.calib, self.cameras), **stated)
 
     def check_size(self, scene: Scene) -> None:
         """Raise an error, which names the file, where the calibration is for images of another size."""

@@ -27,7 +27,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,6 +42,7 @@ from stereogauge.text import listed, lower_first
 
 Weights = Mapping[str, Annotated[float, number("relative weight", least=0)]]
 ImageWidth = Annotated[float, number("width of the images that thresholds in px are meant for", least=0)]
+PROFILES = Path(__file__).with_name("profiles")
 ACCURACY = "accuracy"
 PROPERTIES = {"disc": "discontinuities", "planar": "planes", "fine": "fine structures"}
 """What metrics bound to these pixel sets measure; all others measure accuracy."""
@@ -155,8 +155,7 @@ def checked_weights(weights: Mapping[str, float], owner: str, table: str = "") -
 @functools.cache
 def shipped_profiles() -> tuple[str, ...]:
     """Names of the profiles that come with the package."""
-    folder = resources.files("stereogauge.ranking").joinpath("profiles")
-    return tuple(sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml")))
+    return tuple(sorted(file.stem for file in PROFILES.glob("*.toml")))
 
 
 def load_profile(name: str | Path | Profile) -> Profile:
@@ -178,7 +177,7 @@ def load_profile(name: str | Path | Profile) -> Profile:
 
 @functools.cache
 def _shipped(name: str) -> Profile:
-    text = resources.files("stereogauge.ranking").joinpath("profiles", f"{name}.toml").read_text(encoding="utf-8")
+    text = (PROFILES / f"{name}.toml").read_text(encoding="utf-8")
     return _profile(parse_toml(text, f"{name}.toml"), name, f"Profile {name!r}")
 
 
