@@ -23,7 +23,7 @@ import ctypes
 import functools
 import importlib.util
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import CodeType
 from typing import Any, Literal, TypeAlias
@@ -52,6 +52,13 @@ _C_TYPES: dict[str, Any] = {
     "vi4": ctypes.c_int32,
     "v--": None,
 }
+
+Form: TypeAlias = tuple[np.dtype[Any], tuple[int, ...], int]
+"""Type, shape and flags of an array; arrays of one form fit a declaration alike."""
+CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
+"""The flags of an array that matter here, as NumPy numbers them."""
+MOST_FORMS = 256
+"""Combinations of forms that a function remembers to have checked."""
 
 
 class Array(Struct, frozen=True):
@@ -110,6 +117,7 @@ class Function:
         self._places = {name: place for place, name in enumerate(arguments)}
         self._variants = [place for place, argument, _ in self._checks if len(argument.types) > 1]
         self._functions: dict[tuple[str, str], Callable[..., Any]] = {}
+        self._known: dict[tuple[Any, ...], tuple[Callable[..., Any], list[int]]] = {}
 
     def __call__(self, *values: Any) -> Any:
         """Check the arguments and call the function; returns its number, if it has one."""
@@ -143,17 +151,36 @@ class Function:
 
     def _checked(self, values: tuple[Any, ...]) -> tuple[Callable[..., Any], list[Any], list[int]]:
         """The C function for these arguments, what is passed to it in their places, and the sizes after them."""
-        sizes: dict[str, int] = {}
         passed = list(values)
-        rest: list[tuple[int, int, CodeType, bool]] = []
-        for place, declared, parts in self._checks:
+        forms: list[Form | None] = []
+        for place, declared, _ in self._checks:
             value = values[place]
             if value is None and declared.optional:
+                forms.append(None)
                 continue
-            self._check(place, declared, value, values)
-            passed[place] = value.ctypes.data
-            for axis, (kind, what, least) in enumerate(parts):
-                length = value.shape[axis]
+            if not isinstance(value, np.ndarray):
+                raise TypeError(f"{self._title(place)} must be a NumPy array, not {type(value).__name__}.")
+            passed[place] = address = value.ctypes.data
+            forms.append((value.dtype, value.shape, value.flags.num))
+            if declared.align > 1 and address % declared.align and value.size:
+                raise self._wrong(place, f"it is not aligned to {declared.align} bytes")
+        known = self._known.get((level(), *forms))
+        if known is None:
+            if len(self._known) >= MOST_FORMS:
+                self._known.clear()
+            known = self._known[(level(), *forms)] = self._fitting(forms)
+        return known[0], passed, known[1]
+
+    def _fitting(self, forms: Sequence[Form | None]) -> tuple[Callable[..., Any], list[int]]:
+        """The C function for arrays of these forms, and their sizes; an error where they do not fit the declaration."""
+        kinds = {place: form[0] for (place, _, _), form in zip(self._checks, forms, strict=True) if form is not None}
+        sizes: dict[str, int] = {}
+        rest: list[tuple[int, int, int, CodeType, bool]] = []
+        for (place, declared, parts), form in zip(self._checks, forms, strict=True):
+            if form is None:
+                continue
+            self._check(place, declared, form, kinds)
+            for axis, ((kind, what, least), length) in enumerate(zip(parts, form[1], strict=True)):
                 if kind == "name" and not least:
                     if sizes.setdefault(what, length) != length:
                         raise self._wrong(place, f"axis {axis} is {length} long, not {what} = {sizes[what]}")
@@ -161,39 +188,36 @@ class Function:
                     if length < what or (length != what and not least):
                         raise self._wrong(place, f"axis {axis} is {length} long, not {what}")
                 else:
-                    rest.append((place, axis, what, least))
-        for place, axis, code, least in rest:
+                    rest.append((place, axis, length, what, least))
+        for place, axis, length, code, least in rest:
             expected = eval(code, {"__builtins__": {}}, sizes)
-            length = values[place].shape[axis]
             if length < expected or (length != expected and not least):
                 raise self._wrong(place, f"axis {axis} is {length} long, not {code.co_filename} = {expected}")
-        suffix = "".join(f"_{_code(values[place].dtype, 8)}" for place in self._variants)
-        function = self._functions.get((level(), suffix)) or self._load(suffix, values)
-        return function, passed, [sizes.get(name, 0) for name in self._sizes]
+        suffix = "".join(f"_{_code(kinds[place], 8)}" for place in self._variants)
+        function = self._functions.get((level(), suffix)) or self._load(suffix, kinds)
+        return function, [sizes.get(name, 0) for name in self._sizes]
 
-    def _check(self, place: int, declared: Array, value: Any, values: tuple[Any, ...]) -> None:
-        """Refuse a value that is not the declared array, whatever its sizes."""
-        if not isinstance(value, np.ndarray):
-            raise TypeError(f"{self._title(place)} must be a NumPy array, not {type(value).__name__}.")
-        allowed = (values[self._places[declared.same_as]].dtype,) if declared.same_as else declared.types
-        if value.dtype not in allowed:
+    def _check(self, place: int, declared: Array, form: Form, kinds: Mapping[int, np.dtype[Any]]) -> None:
+        """Refuse a form that is not that of the declared array, whatever its sizes."""
+        kind, shape, flags = form
+        allowed = (kinds[self._places[declared.same_as]],) if declared.same_as else declared.types
+        if kind not in allowed:
             names = " or ".join(str(one) for one in allowed)
-            raise TypeError(f"{self._title(place)} must be an array of {names}, not {value.dtype}.")
-        if value.ndim != len(declared.shape):
-            raise self._wrong(place, f"it has {value.ndim} dimensions, not {len(declared.shape)}")
-        flags = value.flags
-        if not flags.c_contiguous:
+            raise TypeError(f"{self._title(place)} must be an array of {names}, not {kind}.")
+        if len(shape) != len(declared.shape):
+            raise self._wrong(place, f"it has {len(shape)} dimensions, not {len(declared.shape)}")
+        if not flags & CONTIGUOUS:
             raise self._wrong(place, "it is not contiguous")
-        if not flags.aligned or (declared.align > 1 and value.size and value.ctypes.data % declared.align):
-            raise self._wrong(place, f"it is not aligned to {max(declared.align, value.itemsize)} bytes")
-        if declared.written and not flags.writeable:
+        if not flags & ALIGNED:
+            raise self._wrong(place, f"it is not aligned to {kind.itemsize} bytes")
+        if declared.written and not flags & WRITEABLE:
             raise self._wrong(place, "it is read-only, and the function writes to it")
 
-    def _load(self, suffix: str, values: tuple[Any, ...]) -> Callable[..., Any]:
+    def _load(self, suffix: str, kinds: Mapping[int, np.dtype[Any]]) -> Callable[..., Any]:
         """The C function for these types, once its C++ types have been compared with the declaration."""
         codes = [self._returns]
-        for value, declared in zip(values, self.arguments.values(), strict=True):
-            codes.append(self._array_code(declared, value, values) if isinstance(declared, Array) else declared)
+        for place, declared in enumerate(self.arguments.values()):
+            codes.append(self._array_code(declared, place, kinds) if isinstance(declared, Array) else declared)
         codes += ["vi8"] * len(self._sizes)
         exported = f"{self.name}{suffix}"
         tell = _exported(f"{exported}_signature")
@@ -206,9 +230,9 @@ class Function:
         function.restype = _C_TYPES[self._returns]
         return self._functions.setdefault((level(), suffix), function)
 
-    def _array_code(self, declared: Array, value: Any, values: tuple[Any, ...]) -> str:
-        like = values[self._places[declared.same_as]] if declared.same_as else value
-        kind = declared.types[0] if len(declared.types) == 1 else like.dtype
+    def _array_code(self, declared: Array, place: int, kinds: Mapping[int, np.dtype[Any]]) -> str:
+        like = self._places[declared.same_as] if declared.same_as else place
+        kind = declared.types[0] if len(declared.types) == 1 else kinds[like]
         return ("w" if declared.written else "r") + _code(kind, 1)
 
     def _title(self, place: int) -> str:
