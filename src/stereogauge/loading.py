@@ -171,7 +171,8 @@ def _refusal(kind: Any, value: Any, origin: str, error: Raise, key: Key) -> Ster
             if strange is not None:
                 names = [_dotted((*key, name)) for name in known]
                 return unknown_name(f"entry of {origin}", _dotted((*key, str(strange))), names)
-            missing = next((name for name in _required(option) if name not in value), None)
+            required = (field.name for field in msgspec.structs.fields(option) if field.required)
+            missing = next((name for name in required if name not in value), None)
             if missing is not None:
                 return error(f"{origin} needs {_dotted((*key, missing))}, {described(known[missing])}.")
         for name, inner_kind, inner in _parts(option, value):
@@ -195,11 +196,6 @@ def options_of(kind: Any) -> Sequence[Any]:
     if typing.get_origin(plain) in UNIONS:
         return [inner for option in typing.get_args(plain) for inner in options_of(option)]
     return [plain]
-
-
-def _required(kind: Any) -> list[str]:
-    info = typing.cast("msgspec.inspect.StructType", msgspec.inspect.type_info(kind))
-    return [field.name for field in info.fields if field.required]
 
 
 def _parts(kind: Any, value: Any) -> Iterator[tuple[str, Any, Any]]:

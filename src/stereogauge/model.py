@@ -7,11 +7,10 @@ import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, SupportsIndex, TypeAlias, overload
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
@@ -447,18 +446,18 @@ class ResultSet(Struct, frozen=True):
 
     name: str
     maps: Mapping[str, DisparitySource]
-    right_maps: Mapping[str, DisparitySource] = field(default_factory=lambda: MappingProxyType({}))
-    confidence: Mapping[str, DisparitySource] = field(default_factory=lambda: MappingProxyType({}))
-    seconds: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    right_maps: Mapping[str, DisparitySource] = {}
+    confidence: Mapping[str, DisparitySource] = {}
+    seconds: Mapping[str, float] = {}
     description: str = ""
     link: str = ""
     colour: str = ""
     confidence_better: Better | None = None
     confidence_kind: ConfidenceKind = "order"
-    other_confidence: Mapping[str, ConfidenceMaps] = field(default_factory=lambda: MappingProxyType({}))
-    tags: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    runs: Mapping[str, Mapping[str, float | str]] = field(default_factory=lambda: MappingProxyType({}))
-    about: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    other_confidence: Mapping[str, ConfidenceMaps] = {}
+    tags: Mapping[str, Any] = {}
+    runs: Mapping[str, Mapping[str, float | str]] = {}
+    about: Mapping[str, str] = {}
 
     def __post_init__(self) -> None:
         force_setattr(self, "tags", as_tags(self.tags, self.name))

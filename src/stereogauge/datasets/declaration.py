@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 
 from stereogauge.datasets.layout import has_manifest, wrong_folder
 from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout
@@ -79,9 +79,9 @@ class DatasetFamily(Struct, frozen=True, eq=False):
     obtain: str
     load: Loader | None = None
     scenes: SceneFolders | SceneLayout | None = None
-    variants: Mapping[str, str] = field(default_factory=dict)
-    options: Mapping[str, str] = field(default_factory=dict)
-    archives: Mapping[str, tuple[Archive, ...]] = field(default_factory=dict)
+    variants: Mapping[str, str] = {}
+    options: Mapping[str, str] = {}
+    archives: Mapping[str, tuple[Archive, ...]] = {}
     homepage: str = ""
     needs_root: bool = True
     default: str = ""

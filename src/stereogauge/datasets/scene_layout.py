@@ -22,7 +22,7 @@ from collections.abc import Callable, Container, Hashable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from stereogauge.datasets.layout import image, in_order, is_junk, subfolders, template_pattern
@@ -49,7 +49,7 @@ class FoundScene(Struct, frozen=True, eq=False):
     root: Path
     fields: Fields
     dataset: str
-    cache: dict[Any, Any] = field(default_factory=dict)
+    cache: dict[Any, Any] = {}
 
     def once(self, read: Callable[[Argument], Value], argument: Argument) -> Value:
         """`read(argument)`, computed once for all scenes of a dataset, which may share a file."""
@@ -90,8 +90,8 @@ class SceneLayout(Struct, frozen=True):
     truth_fine: DisparityFile | tuple[DisparityFile, ...] = ()
     left: Templates = ()
     right: Templates = ()
-    views: Mapping[float, str] = field(default_factory=dict)
-    masks: Mapping[str, FileMask | tuple[FileMask, ...]] = field(default_factory=dict)
+    views: Mapping[float, str] = {}
+    masks: Mapping[str, FileMask | tuple[FileMask, ...]] = {}
     calibration: Calibration | Callable[[FoundScene], Calibration] | None = None
     resolution: float | Callable[[FoundScene], float | None] | None = None
     decode: Callable[[DisparityFile, FoundScene, Calibration | None], DisparityFile] | None = None
@@ -206,8 +206,8 @@ class SceneFolders(Struct, frozen=True):
 
     layouts: SceneLayout | tuple[SceneLayout, ...]
     roots: tuple[str, ...] = ("",)
-    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    fields: Mapping[str, Fields] = field(default_factory=dict)
+    choices: Mapping[str, tuple[str, ...]] = {}
+    fields: Mapping[str, Fields] = {}
     all_roots: bool = False
     order: tuple[str, ...] | None = None
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from stereogauge.datasets.declaration import family_of, load_dataset
@@ -68,14 +68,14 @@ class Benchmark(Struct, frozen=True):
     map: str
     encode: Encode
     then: str
-    scenes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    scenes: Mapping[str, tuple[str, ...]] = {}
     right: str = ""
     time: str = ""
     runtime: str = "{seconds:.6g}\n"
     sparse: str = ""
     sizes: frozenset[tuple[int, int]] = frozenset()
-    widths: Mapping[str, int] = field(default_factory=dict)
-    variants: Mapping[int, str] = field(default_factory=dict)
+    widths: Mapping[str, int] = {}
+    variants: Mapping[int, str] = {}
 
     def names(self, scene: str, **fields: str) -> dict[str, str]:
         """The names of the files of one scene in the archive, by kind."""
