@@ -97,7 +97,7 @@ def command(
             left=left, right=right, gt_right=gt_right, calib=camera.calib, focal=camera.focal, out=out,
             baseline=camera.baseline, doffs=camera.doffs, mask=mask, labels=labels, planes=planes, border=border,
         )  # fmt: skip
-        dataset = chosen_scenes(truth, None, **files.truth(truth))
+        dataset = chosen_scenes(truth, None, files)
         print_layout(truth, dataset)
         dataset = dataset.subset(chosen.selected(dataset.ids, dataset.name))
         results = _results(estimates, dataset, files.decoding)

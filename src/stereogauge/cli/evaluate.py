@@ -77,7 +77,7 @@ def command(
     """
     if not results and not matcher:
         raise StereogaugeError("Nothing to evaluate: give folders of results, or --matcher.")
-    protocol, truth, wanted = measured.choice, files.truth(dataset), options.listed(scenes)
+    protocol, wanted = measured.choice, options.listed(scenes)
 
     def plan_again(opened: Store, workers: Workers) -> Plan:
         """What the store lacks of the files as they are now; maps that a matcher could not make are failures."""
@@ -86,9 +86,9 @@ def command(
         from stereogauge.evaluation.run import check_origins, make_plan
         from stereogauge.scores.score import Failure
 
-        data = chosen_scenes(dataset, wanted, **truth)
+        data = chosen_scenes(dataset, wanted, files)
         print_layout(dataset, data)
-        whole = functools.partial(chosen_scenes, dataset, None, **truth) if wanted else None
+        whole = functools.partial(chosen_scenes, dataset, None, files) if wanted else None
         if not wanted:
             data = data.subset(protocol.selected(data.ids, data.name))
         found = list(itertools.chain(*found_results(results or (), data, files.reading, whole)))

@@ -126,12 +126,6 @@ class Files(Declaration, frozen=True):
         given["unknown"] = stored_values(self.gt_unknown, "--gt-unknown")
         return {name: value for name, value in given.items() if value not in (None, ())}
 
-    def truth(self, dataset: str) -> dict[str, Any]:
-        """How the ground truth of a dataset is read; only of a folder without a manifest is something assumed."""
-        from stereogauge.cli.running import first_truth
-
-        return self.truth_decoding(first_truth(dataset))
-
 
 class CameraOptions(Declaration, frozen=True):
     """The camera."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from stereogauge.cli.options import listed
+from stereogauge.cli.options import Files, listed
 from stereogauge.cli.output import announce_memory, progress, say
 from stereogauge.errors import StereogaugeError
 from stereogauge.paths import cache_folder
@@ -129,15 +129,19 @@ def found_results(
     return [one.results for one in there]
 
 
-def chosen_scenes(dataset: str, scenes: Sequence[str] | None, **truth: Any) -> Dataset:
-    """The named dataset, or only those of its scenes that are named."""
+def chosen_scenes(dataset: str, scenes: Sequence[str] | None, files: Files | None = None) -> Dataset:
+    """The named dataset, or only those of its scenes that are named.
+
+    `files` says how its ground truth is read; only of a folder without a manifest is something assumed.
+    """
     from stereogauge.datasets import open_dataset
 
+    truth = {} if files is None else files.truth_decoding(_first_truth(dataset))
     opened, wanted = open_dataset(dataset, **truth), listed(scenes)
     return opened.subset(wanted) if wanted else opened
 
 
-def first_truth(dataset: str) -> Path | None:
+def _first_truth(dataset: str) -> Path | None:
     """The first file of ground truth in a folder without a manifest; None for any other dataset."""
     from stereogauge.datasets.layout import list_results, template_pattern
     from stereogauge.io.remote import place
