@@ -8,9 +8,8 @@ from html import escape
 
 from stereogauge.decision.answer import Answer
 from stereogauge.decision.explain import Explanation
-from stereogauge.decision.gate import Check, Gate
+from stereogauge.decision.gate import Gate
 from stereogauge.decision.requirements import Fulfilment
-from stereogauge.decision.verdict import Place
 from stereogauge.decision.words import with_unit
 from stereogauge.tables.formats import html_table
 from stereogauge.tables.table import Cell, Table, number, rank_cell, share, table, words
@@ -52,7 +51,13 @@ def places_table(answer: Answer) -> Table:
     several = len(answer.scenes) > 1
     header = ["algorithm", "rank", "weighted score", "first under other weights"]
     header += ["rank when scenes are redrawn (95 %)", "p against the first"] if several else []
-    rows = [_place(place, first=place.algorithm == answer.leader, several=several) for place in answer.places]
+    rows = []
+    for place in answer.places:
+        p_value = words("") if place.algorithm == answer.leader else number(place.p_value, 2)
+        redrawn = [words(f"{place.rank_low} – {place.rank_high}"), p_value] if several else []
+        first = Cell(place.first, percent(place.first))
+        coverage = Cell() if place.completeness is None else share(place.completeness, 1)
+        rows.append([words(place.algorithm), rank_cell(place.rank), number(place.score), first, *redrawn, coverage])
     notes = [
         "Lower scores are better. First under other weights: share of small random changes of the weights in which an "
         "algorithm is first."
@@ -65,20 +70,6 @@ def places_table(answer: Answer) -> Table:
             f"{percent(answer.options['tolerance'])}."
         )
     return table("answer", f"Places: {answer.purpose}", [*header, "coverage"], rows, notes)
-
-
-def _place(place: Place, *, first: bool, several: bool) -> list[Cell]:
-    cells = [
-        words(place.algorithm),
-        rank_cell(place.rank),
-        number(place.score),
-        Cell(place.first, percent(place.first)),
-    ]
-    if several:
-        cells.append(words(f"{place.rank_low} – {place.rank_high}"))
-        cells.append(words("") if first else number(place.p_value, 2))
-    cells.append(Cell() if place.completeness is None else share(place.completeness, 1))
-    return cells
 
 
 def terms_table(answer: Answer) -> Table:
@@ -146,19 +137,10 @@ def gate_table(gate: Gate, *, everything: bool = False) -> Table:
     shown = [check for check in gate.checks if everything or not check.kept]
     header = ["algorithm", "column", "where", "baseline", "now", "change", "allowed", "p", "verdict"]
     title = "Every check" if everything else "What got worse"
-    return table("gate", title, header, [_check(check) for check in shown], [gate.sentence])
-
-
-def _check(check: Check) -> list[Cell]:
-    change = check.new - check.old
-    return [
-        words(check.algorithm),
-        words(check.column),
-        words(check.where),
-        number(check.old),
-        number(check.new),
-        Cell() if math.isnan(change) else Cell(change, f"{change:+.3g}"),
-        words(check.limit),
-        number(check.p_value, 2),
-        words(check.verdict),
-    ]
+    rows = []
+    for check in shown:
+        change = check.new - check.old
+        changed = Cell() if math.isnan(change) else Cell(change, f"{change:+.3g}")
+        values = [number(check.old), number(check.new), changed, words(check.limit), number(check.p_value, 2)]
+        rows.append([*map(words, (check.algorithm, check.column, check.where)), *values, words(check.verdict)])
+    return table("gate", title, header, rows, [gate.sentence])
