@@ -16,10 +16,9 @@ from benchmarks.real_scores import read, real_store
 from benchmarks.report import Report
 from stereogauge.ranking.profile import shipped_profiles
 from stereogauge.ranking.weighted_score import weigh
-from stereogauge.scores import maxima
 from stereogauge.scores.aggregation import usable_scores
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.facts import SceneFacts
+from stereogauge.scores.facts import FILE, SceneFacts, measured_maxima, scene_scale
 
 QUANTILE = 0.95
 
@@ -31,7 +30,7 @@ def measured(cube: ScoreCube, quantile: float = QUANTILE) -> dict[str, float]:
     pixels = np.fmax.reduce(cube.support, axis=0)
     facts = cube.facts or (SceneFacts(),) * len(cube.scenes)
     for place, column in enumerate(cube.columns):
-        scales = [maxima.scene_scale(column, one, pixels[scene, place]) for scene, one in enumerate(facts)]
+        scales = [scene_scale(column, one, pixels[scene, place]) for scene, one in enumerate(facts)]
         values = np.abs(usable[:, :, place]) / np.array(scales)
         if np.isfinite(values).any():
             found[column.metric] = float(f"{np.quantile(values[np.isfinite(values)], quantile):.3g}")
@@ -51,10 +50,8 @@ def run(report: Report) -> None:
     found = measured(dense)
     matchers = f"{len(dense.algorithms)} settings of SGM, SGBM and BM"
     text = f"{matchers} on {len(dense.scenes)} Middlebury scenes, holes filled"
-    maxima.FILE.write_text(
-        tomli_w.dumps({"measured_on": text, "quantile": QUANTILE, "maxima": found}), encoding="utf-8"
-    )
-    maxima.measured_maxima.cache_clear()
+    FILE.write_text(tomli_w.dumps({"measured_on": text, "quantile": QUANTILE, "maxima": found}), encoding="utf-8")
+    measured_maxima.cache_clear()
     for metric, value in found.items():
         report.say(f"{metric:12s} {value:g}")
     for name, whole in distances(dense).items():

@@ -17,7 +17,7 @@ from stereogauge.ranking.profile import load_profile, property_of, shipped_profi
 from stereogauge.ranking.ranks import normalised
 from stereogauge.ranking.weighted_score import break_even, effective_weights, weigh
 from stereogauge.scores.facts import SceneFacts
-from stereogauge.scores.maxima import maximum as usual
+from stereogauge.scores.facts import maximum as usual
 
 Build = Callable[..., ScoreCube]
 NAN = float("nan")

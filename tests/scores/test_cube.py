@@ -10,7 +10,7 @@ from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.profile import load_profile, shipped_profiles
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.maxima import maximum
+from stereogauge.scores.facts import maximum
 from stereogauge.scores.score import Score
 
 

@@ -10,8 +10,7 @@ import pytest
 import stereogauge as sg
 from stereogauge.errors import StereogaugeError
 from stereogauge.scores.column import Column
-from stereogauge.scores.facts import SceneFacts
-from stereogauge.scores.maxima import usual_maximum
+from stereogauge.scores.facts import SceneFacts, usual_maximum
 from stereogauge.scores.score import Score
 from stereogauge.tuning.definition import scene_folds, scene_groups
 from stereogauge.tuning.objectives import (

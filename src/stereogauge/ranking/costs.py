@@ -17,8 +17,7 @@ from stereogauge.errors import NothingLeftError, StereogaugeError
 from stereogauge.scores.aggregation import UsableScores, charged, column_costs, usable_scores
 from stereogauge.scores.column import Column, HasColumns
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.facts import SceneFacts, unit_means
-from stereogauge.scores.maxima import usual_maximum
+from stereogauge.scores.facts import SceneFacts, unit_means, usual_maximum
 from stereogauge.scores.scope import MissingPixels, MissingRule
 from stereogauge.scores.selection import Dropped, Selection
 

@@ -24,7 +24,7 @@ from stereogauge.ranking.stability import agreement
 from stereogauge.scores.aggregation import usable_scores
 from stereogauge.scores.column import Column, metric_of
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.maxima import maximum
+from stereogauge.scores.facts import maximum
 from stereogauge.scores.selection import Dropped, Selection
 
 FEWEST_POINTS = 3

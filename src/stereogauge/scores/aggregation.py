@@ -30,8 +30,7 @@ from stereogauge.metrics.costs import mean, percent, root_mean
 from stereogauge.protocol import Aggregation, Aggregations
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.facts import SceneFacts
-from stereogauge.scores.maxima import usual_maximum
+from stereogauge.scores.facts import SceneFacts, usual_maximum
 
 QUICK: Mapping[Callable[[float, int], float], Callable[[Values], Values]] = {
     mean: np.asarray,

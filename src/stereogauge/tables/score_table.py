@@ -22,8 +22,7 @@ from stereogauge.ranking.ranks import column_ranks, normalised
 from stereogauge.scores.aggregation import aggregated, column_costs, usable_scores, way
 from stereogauge.scores.column import Column, metric_of
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.facts import SceneFacts
-from stereogauge.scores.maxima import usual_maximum
+from stereogauge.scores.facts import SceneFacts, usual_maximum
 from stereogauge.scores.selection import enumerated
 from stereogauge.scores.table import ScoreTable
 from stereogauge.tables.table import (

@@ -27,8 +27,7 @@ from stereogauge.matching.run import as_matcher, without_parameters
 from stereogauge.model import Dataset, Scene
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.scores.column import Column
-from stereogauge.scores.facts import SceneFacts
-from stereogauge.scores.maxima import usual_maximum
+from stereogauge.scores.facts import SceneFacts, usual_maximum
 from stereogauge.tuning.definition import (
     BASELINE,
     FOLDS,
