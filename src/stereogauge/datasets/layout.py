@@ -36,6 +36,13 @@ MIDDLEBURY_TERMS = (
     "Middlebury grants permission to use and publish all images and disparity maps, with the request to cite the "
     "papers."
 )
+MIDDLEBURY_PAPER = (
+    "D. Scharstein, H. Hirschmüller, Y. Kitajima, G. Krathwohl, N. Nešić, X. Wang and P. Westling, High-resolution "
+    "stereo datasets with subpixel-accurate ground truth, GCPR 2014."
+)
+"""Of the sets from 2014 on."""
+MIDDLEBURY_RESOLUTIONS = {"Q": 0.25, "H": 0.5, "F": 1.0}
+"""Their sizes by the letters of the evaluation's version 3."""
 
 
 ZIP_LIMITS = Limits(entries=200_000, size=64 << 30)

@@ -20,6 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from stereogauge.datasets.declaration import family_of, load_dataset
+from stereogauge.datasets.layout import MIDDLEBURY_RESOLUTIONS
 from stereogauge.datasets.native.middlebury import TRAINING_ORDER
 from stereogauge.datasets.plausibility import NOTE, PROBLEM, Finding
 from stereogauge.datasets.results.find import find_results
@@ -35,9 +36,6 @@ from stereogauge.text import shortened
 KITTI_SIZES = {(370, 1224), (370, 1226), (374, 1238), (375, 1242), (376, 1241)}
 BOOSTER_SCALE = 64.0
 Encode = Callable[[DisparityMap, str], bytes]
-
-
-_KITTI = functools.partial(encode_16_bits, KITTI_SCALE)
 
 
 def _pfm(disparity: DisparityMap, name: str) -> bytes:
@@ -140,21 +138,16 @@ _QUARTER_WIDTHS = {
 BENCHMARKS = {
     benchmark.id: benchmark
     for benchmark in (
-        Benchmark(
-            id="kitti-2012",
-            map="{scene}.png",
-            encode=_KITTI,
-            scenes={"testing": _numbered(195)},
-            sizes=frozenset(KITTI_SIZES),
-            then="upload it at https://www.cvlibs.net/datasets/kitti/user_submit.php (stereo 2012)",
-        ),
-        Benchmark(
-            id="kitti-2015",
-            map="disp_0/{scene}.png",
-            encode=_KITTI,
-            scenes={"testing": _numbered(200)},
-            sizes=frozenset(KITTI_SIZES),
-            then="upload it at https://www.cvlibs.net/datasets/kitti/user_submit.php (stereo 2015)",
+        *(
+            Benchmark(
+                id=f"kitti-{year}",
+                map=name,
+                encode=functools.partial(encode_16_bits, KITTI_SCALE),
+                scenes={"testing": _numbered(count)},
+                sizes=frozenset(KITTI_SIZES),
+                then=f"upload it at https://www.cvlibs.net/datasets/kitti/user_submit.php (stereo {year})",
+            )
+            for year, name, count in ((2012, "{scene}.png", 195), (2015, "disp_0/{scene}.png", 200))
         ),
         Benchmark(
             id="middlebury-v3",
@@ -164,7 +157,7 @@ BENCHMARKS = {
             time="{split}{variant}/{scene}/time{method}.txt",
             sparse="_s",
             widths=_QUARTER_WIDTHS,
-            variants={1: "Q", 2: "H", 4: "F"},
+            variants={round(4 * size): letter for letter, size in MIDDLEBURY_RESOLUTIONS.items()},
             then="upload it at https://vision.middlebury.edu/stereo/submit3/",
         ),
         Benchmark(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from stereogauge.datasets.declaration import DatasetFamily
-from stereogauge.datasets.layout import MIDDLEBURY_TERMS
+from stereogauge.datasets.layout import MIDDLEBURY_PAPER, MIDDLEBURY_TERMS
 from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.datasets.synthetic.scene import PRESETS
 from stereogauge.errors import DatasetError
@@ -47,10 +47,7 @@ MOTORCYCLE = DatasetFamily(
     name="Motorcycle (Middlebury 2014, built in)",
     layout="none: the files come with scikit-image",
     terms=MIDDLEBURY_TERMS,
-    citation=(
-        "D. Scharstein, H. Hirschmüller, Y. Kitajima, G. Krathwohl, N. Nešić, X. Wang and P. Westling, High-resolution "
-        "stereo datasets with subpixel-accurate ground truth, GCPR 2014."
-    ),
+    citation=MIDDLEBURY_PAPER,
     obtain="it is installed already.",
     load=load_motorcycle,
     needs_root=False,

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from stereogauge.datasets.calibration import calibration_of, parsed, read_middlebury_calibration
 from stereogauge.datasets.declaration import Archive, DatasetFamily
-from stereogauge.datasets.layout import MIDDLEBURY_TERMS, png_size
+from stereogauge.datasets.layout import MIDDLEBURY_PAPER, MIDDLEBURY_RESOLUTIONS, MIDDLEBURY_TERMS, png_size
 from stereogauge.datasets.scene_layout import FoundScene, SceneFolders, SceneLayout, without_truth
 from stereogauge.io.files import DisparityFile, MaskFile
 from stereogauge.model import Calibration
@@ -213,7 +213,6 @@ MIDDLEBURY_2005 = _seven_view_family("2005", SCENES_2005)
 MIDDLEBURY_2006 = _seven_view_family("2006", SCENES_2006)
 
 
-RESOLUTIONS = {"Q": 0.25, "H": 0.5, "F": 1.0}
 TRAINING_ORDER = (
     *("Adirondack", "ArtL", "Jadeplant", "Motorcycle", "MotorcycleE", "Piano", "PianoL", "Pipes", "Playroom"),
     *("Playtable", "PlaytableP", "Recycle", "Shelves", "Teddy", "Vintage"),
@@ -222,10 +221,6 @@ SCENES_2014 = (
     *("Adirondack", "Backpack", "Bicycle1", "Cable", "Classroom1", "Couch", "Flowers", "Jadeplant", "Mask"),
     *("Motorcycle", "Piano", "Pipes", "Playroom", "Playtable", "Recycle", "Shelves", "Shopvac", "Sticks"),
     *("Storage", "Sword1", "Sword2", "Umbrella", "Vintage"),
-)
-_GCPR = (
-    "D. Scharstein, H. Hirschmüller, Y. Kitajima, G. Krathwohl, N. Nešić, X. Wang and P. Westling, High-resolution "
-    "stereo datasets with subpixel-accurate ground truth, GCPR 2014."
 )
 _FOLDER = "{folder}"
 
@@ -268,12 +263,12 @@ MIDDLEBURY_V3 = DatasetFamily(
         "mask0nocc.png, calib.txt} and optionally disp1GT.pfm"
     ),
     terms=MIDDLEBURY_TERMS,
-    citation=_GCPR,
+    citation=MIDDLEBURY_PAPER,
     obtain=f"`stereogauge datasets fetch middlebury-v3:Q` or {_SITE}/submit3/.",
     scenes=SceneFolders(
         replace(
             _calibrated_pair("disp0GT.pfm", "disp1GT.pfm"),
-            resolution=lambda place: RESOLUTIONS[place.fields["variant"]],
+            resolution=lambda place: MIDDLEBURY_RESOLUTIONS[place.fields["variant"]],
         ),
         roots=("{split}{variant}", "MiddEval3/{split}{variant}", "../{split}{variant}"),
         choices={"split": ("training", "test")},
@@ -285,7 +280,7 @@ MIDDLEBURY_V3 = DatasetFamily(
     options={"split": "training (default) or test, which has no ground truth"},
     archives={
         letter: tuple(Archive(f"{_SITE}/submit3/zip/MiddEval3-{part}-{letter}.zip") for part in ("data", "GT0", "GT1"))
-        for letter in RESOLUTIONS
+        for letter in MIDDLEBURY_RESOLUTIONS
     },
     homepage=f"{_SITE}/eval3/",
     threshold=2.0,
@@ -300,7 +295,7 @@ MIDDLEBURY_2014 = DatasetFamily(
     name="Middlebury 2014",
     layout="SCENE/ or SCENE-perfect/ with im0.png, im1.png (im1E.png, im1L.png), disp0.pfm, disp1.pfm, calib.txt",
     terms=MIDDLEBURY_TERMS,
-    citation=_GCPR,
+    citation=MIDDLEBURY_PAPER,
     obtain=f"`stereogauge datasets fetch middlebury-2014` or {_DATA}/scenes2014/.",
     scenes=_PERFECT_PAIRS,
     variants={"E": "right image with other exposure", "L": "right image with other lighting"},

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from stereogauge.datasets.layout import MIDDLEBURY_RESOLUTIONS
 from stereogauge.datasets.synthetic.world import (
     IDEAL,
     CameraView,
@@ -52,7 +53,6 @@ MASKS = ("nonocc", "visible", *SURFACE_MASKS)
 DEFAULT_SIZE = (480, 640)
 SMALLEST, LARGEST = 32, 20000
 VISIBLE, OCCLUDED = 255, 128
-RESOLUTIONS = {"F": 1.0, "H": 0.5, "Q": 0.25}
 
 
 class Unrendered(Struct, frozen=True):
@@ -220,7 +220,8 @@ def save_middlebury_layout(scenes: Iterable[Scene], root: str | os.PathLike[str]
             raise DatasetError(
                 f"Only synthetic scenes are saved in this layout; {scene.id!r} is one of {scene.dataset!r}."
             )
-        letter = min(RESOLUTIONS, key=lambda letter: abs(math.log(scene.resolution / RESOLUTIONS[letter])))
+        sizes = MIDDLEBURY_RESOLUTIONS
+        letter = min(sizes, key=lambda letter: abs(math.log(scene.resolution / sizes[letter])))
         _save_scene(scene, folder / f"training{letter}" / scene.id)
     return folder
 
