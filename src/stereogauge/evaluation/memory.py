@@ -22,16 +22,17 @@ SHARE = 0.9
 
 def free_memory() -> int | None:
     """Bytes that can be had without swapping, within a container's limit too; None where the system does not say."""
-    found = [amount for amount in (_available(), _container_room()) if amount is not None]
-    return min(found, default=None)
+    available = _stated("/proc/meminfo", "MemAvailable:")
+    return min((amount for amount in (available, _container_room()) if amount is not None), default=None)
 
 
-def _available() -> int | None:
+def _stated(path: str, name: str) -> int | None:
+    """The bytes that a file of the system states in kB under a name; None where it does not."""
     try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        lines = Path(path).read_text(encoding="ascii").splitlines()
     except OSError:
         return None
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), None)
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(name)), None)
 
 
 def _container_room() -> int | None:
@@ -81,6 +82,7 @@ def fitting_workers(wanted: int, pixels: int, free: int | None, matching: int = 
     return max(1, min(wanted, int(free * SHARE) // each))
 
 
+OWN_STATUS = "/proc/self/status"
 RESET_PEAK = "5"
 """Written to clear_refs, it sets the peak of this process back to what it uses now (Linux, proc(5))."""
 
@@ -96,18 +98,12 @@ class PeakMemory:
         self._before: int | None = None
         with contextlib.suppress(OSError):
             Path("/proc/self/clear_refs").write_text(RESET_PEAK, encoding="ascii")
-            self._before = _status("VmRSS:")
+            self._before = _stated(OWN_STATUS, "VmRSS:")
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._before is not None:
-            self.bytes = max(0, _status("VmHWM:") - self._before)
-
-
-def _status(field: str) -> int:
-    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
-        if line.startswith(field):
-            return int(line.split()[1]) * 1024
-    raise OSError(f"/proc/self/status has no {field}")
+        peak = _stated(OWN_STATUS, "VmHWM:")
+        if self._before is not None and peak is not None:
+            self.bytes = max(0, peak - self._before)
