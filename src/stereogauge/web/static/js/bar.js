@@ -242,90 +242,53 @@ function copies() {
   ];
 }
 
-/** The parts of the bar: what each is called, what it is now, whether that differs, and its choices. */
-function parts(context) {
-  const beds = testBeds(context);
+/** The names that can be chosen, by part of the scope. */
+const lists = (context) => ({
+  scenes: namesOf(context.scenes),
+  regions: regions(context),
+  metrics: metrics(context),
+  algorithms: namesOf(context.algorithms),
+});
+
+function datasets(context) {
   const bed = testBed(context);
-  const count = (name, all) => `${chosen(name, all).length} of ${all.length}`;
-  const [scenes, algorithms] = [context.scenes, context.algorithms].map(namesOf);
-  const some = chosen("regions", regions(context)).map((one) => regionWords(context, one));
-  const all = metrics(context);
-  const first = [
-    {
-      id: "dataset",
-      label: "Data set",
-      value: bed.text,
-      body: () => [
-        beds.map((one) =>
-          radio("dataset", one.key, one.text, one.key === bed.key, () =>
-            state.update({ ...one.changes, submission: null }),
-          ),
-        ),
-        h("p.hint", `protocol ${protocolTitle(context.protocol)} `, idMark(context.protocol.key.slice(0, 8))),
-      ],
-    },
-    {
-      id: "purpose",
-      label: "Purpose",
-      value: lowerFirst(purposeWords(context)),
-      changed: state.PURPOSE.some(state.has),
-      body: () => purposes(context),
-    },
+  const choice = ({ key, text, changes }) =>
+    radio("dataset", key, text, key === bed.key, () => state.update({ ...changes, submission: null }));
+  return [
+    testBeds(context).map(choice),
+    h("p.hint", `protocol ${protocolTitle(context.protocol)} `, idMark(context.protocol.key.slice(0, 8))),
   ];
-  if (isStatic) return [...first, { id: "copies", label: "Selection", value: "in this copy", body: copies }];
+}
+
+/** The parts of the bar: what each is called, what it is now, its choices, and whether it differs. */
+function parts(context) {
+  const part = (id, label, value, body, changed = false) => ({ id, label, value, body, changed });
+  const { scenes, regions, metrics, algorithms } = lists(context);
+  const count = (name, all) => `${chosen(name, all).length} of ${all.length}`;
+  const some = chosen("regions", regions).map((one) => regionWords(context, one));
+  const pixelWords = some.length > FEW ? plural(some.length, "region") : some.join(", ") || "own pixels";
+  const style = (one) => context.styles.get(one);
+  const words = (one) => metricWords(context, one);
+  const about = (anchor, one) =>
+    defineColumn(anchor, context.catalogue, one, context.columns.find((own) => own.metric === one)?.region);
+  const sceneBoxes = { name: "scenes", title: "Scenes", all: scenes, entries: context.scenes };
+  const owners = { name: "algorithms", title: "Algorithms", all: algorithms, style, entries: context.algorithms };
+  const measures = { name: "metrics", title: "Metrics", all: metrics, words, about };
+  const how = state.get("aggregation") ?? `as the protocol (${context.aggregation})`;
+  const purpose = lowerFirst(purposeWords(context));
+  const first = [
+    part("dataset", "Data set", testBed(context).text, () => datasets(context)),
+    part("purpose", "Purpose", purpose, () => purposes(context), state.PURPOSE.some(state.has)),
+  ];
+  if (isStatic) return [...first, part("copies", "Selection", "in this copy", copies)];
   return [
     ...first,
-    {
-      id: "regions",
-      label: "Pixels",
-      value: some.length > FEW ? plural(some.length, "region") : some.join(", ") || "own pixels",
-      body: () => pixels(context),
-    },
-    {
-      id: "scenes",
-      label: "Scenes",
-      value: count("scenes", scenes),
-      body: () => boxes({ name: "scenes", title: "Scenes", all: scenes, entries: context.scenes }),
-    },
-    {
-      id: "algorithms",
-      label: "Algorithms",
-      value: count("algorithms", algorithms),
-      body: () =>
-        boxes({
-          name: "algorithms",
-          title: "Algorithms",
-          all: algorithms,
-          style: (one) => context.styles.get(one),
-          entries: context.algorithms,
-        }),
-    },
-    {
-      id: "metrics",
-      label: "Metrics",
-      value: count("metrics", all),
-      body: () =>
-        boxes({
-          name: "metrics",
-          title: "Metrics",
-          all,
-          words: (one) => metricWords(context, one),
-          about: (anchor, one) =>
-            defineColumn(anchor, context.catalogue, one, context.columns.find((own) => own.metric === one)?.region),
-        }),
-    },
-    {
-      id: "aggregation",
-      label: "Over scenes",
-      value: state.get("aggregation") ?? `as the protocol (${context.aggregation})`,
-      body: () => overScenes(context),
-    },
-    {
-      id: "need",
-      label: "Values needed at",
-      value: needWords(),
-      body: values,
-    },
+    part("regions", "Pixels", pixelWords, () => pixels(context)),
+    part("scenes", "Scenes", count("scenes", scenes), () => boxes(sceneBoxes)),
+    part("algorithms", "Algorithms", count("algorithms", algorithms), () => boxes(owners)),
+    part("metrics", "Metrics", count("metrics", metrics), () => boxes(measures)),
+    part("aggregation", "Over scenes", how, () => overScenes(context)),
+    part("need", "Values needed at", needWords(), values),
   ];
 }
 
@@ -337,13 +300,7 @@ function deviations(context) {
     if (left.length && left.length <= FEW) return `without ${left.join(", ")}`;
     return picked.length <= FEW ? `only ${picked.join(", ")}` : `${picked.length} of ${all.length} ${kind}`;
   };
-  const known = {
-    scenes: namesOf(context.scenes),
-    regions: regions(context),
-    metrics: metrics(context),
-    algorithms: namesOf(context.algorithms),
-  };
-  const found = Object.entries(known)
+  const found = Object.entries(lists(context))
     .filter(([kind]) => state.has(kind))
     .map(([kind, all]) => [names(kind, all), { [kind]: null }]);
   if (state.has("proportions"))
