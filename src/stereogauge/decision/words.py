@@ -385,7 +385,7 @@ def _meets(claim: Claim) -> Parts:
 def _several_meet(claim: Claim) -> Parts:
     return (
         f"For {claim.texts['purpose']}, {listed(claim.names)} {_met(claim)}.",
-        f"{claim.names[0]} has the largest margin: {_margin(claim)}. Weights would choose among them.",
+        f"{claim.names[0]} has the largest safety margin: {_margin(claim)}. Weights would choose among them.",
     )
 
 
