@@ -72,13 +72,13 @@ def calibrate_sigma(
     >>> found.ece < 0.01, round(found.coverage[0.95], 2)
     (True, 0.95)
     """
-    deviation, error = _inside(sigma, disparity, gt, mask)
+    deviation, error, _ = _inside(sigma, disparity, gt, mask)
     if (deviation < 0).any():
         raise StereogaugeError("A standard deviation is at least 0; this map holds negative values.")
     deviation = np.maximum(deviation, LEAST_SIGMA)
-    held = np.sort(_probability(deviation, error, distribution))
-    observed = [float(np.searchsorted(held, level, side="right")) / held.size for level in levels]
     scaled = error / deviation
+    held = np.sort(_probability(scaled, distribution))
+    observed = [float(np.searchsorted(held, level, side="right")) / held.size for level in levels]
     if distribution == "gaussian":
         likelihood = np.log(deviation) + math.log(2 * math.pi) / 2 + scaled**2 / 2
     else:
@@ -110,13 +110,12 @@ def calibrate_probability(
     ece is Σ (n_b/N)·|share of good pixels − mean probability|; nll the mean of −log of the probability that was given
     to what happened, probabilities kept 10⁻⁶ away from 0 and 1.
     """
-    given, _ = _inside(probability, disparity, gt, mask)
+    given, _, inside = _inside(probability, disparity, gt, mask)
     if ((given < 0) | (given > 1)).any():
         raise StereogaugeError(
             f"A probability lies between 0 and 1; this map has {given.min():g} … {given.max():g}. An image needs its "
             "scale, such as 65535."
         )
-    inside = _domain(probability, disparity, gt, mask)
     good = ~is_bad(as_disparity(disparity)[inside], as_disparity(gt)[inside], threshold)
     index = np.minimum((given * bins).astype(np.int64), bins - 1)
     number = np.bincount(index, minlength=bins)
@@ -135,27 +134,23 @@ def calibrate_probability(
     )
 
 
-def _probability(sigma: NDArray[Any], error: NDArray[Any], distribution: Distribution) -> NDArray[np.float64]:
-    """The probability of the smallest central interval that holds the error."""
+def _probability(scaled: NDArray[np.float64], distribution: Distribution) -> NDArray[np.float64]:
+    """The probability of the smallest central interval that holds an error of so many deviations."""
     from scipy.special import erf
 
-    scaled = np.abs(np.asarray(error, np.float64)) / np.maximum(sigma, LEAST_SIGMA)
     if distribution == "gaussian":
         return np.asarray(erf(scaled / ROOT2))
     return np.asarray(-np.expm1(-ROOT2 * scaled))
 
 
-def _domain(values: NDArray[Any], disparity: NDArray[Any], gt: NDArray[Any], mask: Mask | None) -> NDArray[np.bool_]:
-    inside: NDArray[np.bool_] = np.isfinite(values) & np.isfinite(disparity) & np.isfinite(gt)
-    return inside if mask is None else inside & mask
-
-
 def _inside(
     values: NDArray[Any], disparity: NDArray[Any], gt: NDArray[Any], mask: Mask | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The map's values and |D − G| on the pixels where all is known."""
-    inside = _domain(values, disparity, gt, mask)
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """The map's values and |D − G| on the pixels where all is known, and these pixels."""
+    inside: NDArray[np.bool_] = np.isfinite(values) & np.isfinite(disparity) & np.isfinite(gt)
+    if mask is not None:
+        inside &= mask
     if not inside.any():
         raise NotApplicable("Calibration has no pixels: no estimate with ground truth and confidence inside the mask.")
     error = np.abs(disparity[inside].astype(np.float64) - gt[inside].astype(np.float64))
-    return values[inside].astype(np.float64), error
+    return values[inside].astype(np.float64), error, inside

@@ -79,7 +79,6 @@ def _sorted_groups(slots: NDArray[Any]) -> tuple[NDArray[Any], ...]:
 
 
 MOST_REGIONS = 16
-ROWS_AT_ONCE = 64
 
 
 class RegionLabels(Struct, frozen=True, dict=True):
