@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -104,7 +105,7 @@ def _coloured(cube: ScoreCube, first: Scatter, marked: Sequence[str]) -> tuple[s
     return tuple(cube.algorithms[place] for place in best)
 
 
-def _panel_facts(found: Scatter) -> dict[str, object]:
+def _panel_facts(found: Scatter) -> dict[str, Any]:
     lines = []
     for index, fit in enumerate(found.fits):
         x, y = found.x_values[:, index], found.y_values[:, index]
@@ -121,22 +122,19 @@ def _panel_facts(found: Scatter) -> dict[str, object]:
 
 
 def _scatter_panel(
-    place: int, facts: Mapping[str, object], cube: ScoreCube, coloured: Sequence[str], marks: Spec, width: float
+    place: int, facts: Mapping[str, Any], cube: ScoreCube, coloured: Sequence[str], marks: Spec, width: float
 ) -> Spec:
-    fits, ends = facts["fits"], facts["lines"]
-    assert isinstance(fits, tuple)
-    assert isinstance(ends, tuple)
     lines = [
         {"scene": scene, "fit": fit, **dict(zip(("x", "y", "x2", "y2"), line, strict=True))}
-        for scene, fit, line in zip(cube.scenes, fits, ends, strict=True)
+        for scene, fit, line in zip(cube.scenes, facts["fits"], facts["lines"], strict=True)
         if all(map(math.isfinite, line))
     ]
     scale = {"zero": False, "padding": 8}
-    x = vl.quantity("x", str(facts["x_label"]), scale=scale)
-    y = vl.quantity("y", str(facts["y_label"]), scale=scale)
+    x = vl.quantity("x", facts["x_label"], scale=scale)
+    y = vl.quantity("y", facts["y_label"], scale=scale)
     opacity = {"field": "fit", "type": "quantitative", "scale": {"domain": [0, 1], "range": [0, 1]}, "legend": None}
     line = {"x": x, "y": y, "x2": {"field": "x2"}, "y2": {"field": "y2"}, "opacity": opacity}
-    tooltip = vl.hover("algorithm", "scene", ("x", str(facts["x_label"]), ".4g"), ("y", str(facts["y_label"]), ".4g"))
+    tooltip = vl.hover("algorithm", "scene", ("x", facts["x_label"], ".4g"), ("y", facts["y_label"], ".4g"))
     chosen = f"indexof([{', '.join(map(vl.quoted, coloured))}], datum.algorithm) >= 0"
     here = f"datum.panel === {place} && isValid(datum.x) && isValid(datum.y)"
     others = vl.layer("circle", {"x": x, "y": y, "tooltip": tooltip}, size=9, color=MUTED, opacity=0.35)
