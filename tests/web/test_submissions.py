@@ -26,6 +26,8 @@ from stereogauge.web.submissions.access import Tokens
 from stereogauge.web.submissions.api import HostedSubmissions
 from stereogauge.web.submissions.jobs import Rules
 
+SETS = (None, "small")
+
 
 @contextmanager
 def benchmark_at(
@@ -113,6 +115,21 @@ def test_a_new_submission_of_the_same_name_replaces_the_old_one(bench: Benchmark
     table = httpx.get(bench.base + "table", params={"metrics": "rms", "regions": "all", "algorithms": "again"}).json()
     assert table["values"][0][0] == pytest.approx(0.2, abs=1e-6)
     assert bench.call("GET", f"submissions/{first['id']}").status_code == 404
+
+
+def test_a_submission_that_is_published_after_the_scores_were_read_has_an_answer(
+    bench: Benchmark, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    identifier = bench.outcome(uploads.good(0.6), "just published")["id"]
+    source = bench.taken._source
+    before = source.cube
+    known = {(record.key, dataset): before(record.key, dataset) for record in source.protocols() for dataset in SETS}
+    assert bench.call("POST", f"submissions/{identifier}/publish").status_code == 200
+    monkeypatch.setattr(source, "cube", lambda key, dataset=None: known[key, dataset])
+    monkeypatch.setattr(source, "version", lambda: "before")
+    answer = bench.call("GET", f"submissions/{identifier}")
+    assert answer.status_code == 200
+    assert (answer.json()["state"], answer.json()["scores"]) == ("published", [])
 
 
 @pytest.mark.parametrize("name", ["good", "rough"])

@@ -72,6 +72,8 @@ def column_results(site: Site, job: Job) -> list[Plain]:
     scope = SelectionQuery(dataset=dataset, protocol=submissions.protocol(dataset).key, submission=private)
     names = scores.whole(scope).algorithms
     name = names[-1] if private else job.name
+    if name not in names:  # it was published since the scores were read; the next answer has it
+        return []
     shown = tuple(other for other in names if other == name or other != job.name)
     found = scope_summary(scores, msgspec.structs.replace(scope, algorithms=shown))
     own = shown.index(name)
