@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import stereogauge as sg
 from stereogauge.cli import application
 from stereogauge.errors import FileError
-from stereogauge.evaluation.published import PublishedNumber, agreements, in_words, read_published
+from stereogauge.evaluation.published import PrintedNumber, agreements, in_words, read_published
 from stereogauge.io import write_disparity
 
 PRESETS = ("raft-stereo", "gwcnet", "psmnet", "kitti-2015", "openstereo")
@@ -39,7 +39,7 @@ def frames(tmp_path: Path) -> tuple[sg.Dataset, sg.ResultSet, float, float]:
 
 def test_the_digits_of_a_row_name_the_code_that_printed_them(frames: tuple) -> None:
     data, result, epe, d1 = frames
-    numbers = [PublishedNumber("EPE", f"{epe:.6f}"), PublishedNumber("D1", f"{d1:.4f}")]
+    numbers = [PrintedNumber("EPE", f"{epe:.6f}"), PrintedNumber("D1", f"{d1:.4f}")]
     found = agreements(numbers, data, result, presets=PRESETS)
     own = {(one.number.name, one.preset) for one in found if one.own}
     assert ("D1", "raft-stereo") in own
@@ -52,22 +52,22 @@ def test_the_digits_of_a_row_name_the_code_that_printed_them(frames: tuple) -> N
 
 def test_a_share_and_a_wrong_number_are_told_apart(frames: tuple) -> None:
     data, result, _, d1 = frames
-    share, wrong = PublishedNumber("outliers", f"{d1 / 100:.5f}"), PublishedNumber("D1", "77.7777")
+    share, wrong = PrintedNumber("outliers", f"{d1 / 100:.5f}"), PrintedNumber("D1", "77.7777")
     found = agreements([share, wrong], data, result, presets=PRESETS)
     assert {one.number for one in found} == {share}
     assert in_words([share, wrong], found)[-1] == "77.7777 (D1) is no preset's own number"
 
 
 def test_rounding_is_that_of_the_printed_number() -> None:
-    assert PublishedNumber("x", "1.23").agrees(1.2349)
-    assert not PublishedNumber("x", "1.23").agrees(1.2351)
-    assert not PublishedNumber("x", "1.230").agrees(1.2349)
+    assert PrintedNumber("x", "1.23").agrees(1.2349)
+    assert not PrintedNumber("x", "1.23").agrees(1.2351)
+    assert not PrintedNumber("x", "1.230").agrees(1.2349)
 
 
 def test_tables_are_read_by_row(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     path.write_text("method,EPE,D1 [%],code\nOurs,0.51,1.8%,yes\nTheirs,0.49,-,no\n")
-    assert read_published(path, "Ours") == [PublishedNumber("EPE", "0.51"), PublishedNumber("D1 [%]", "1.8")]
+    assert read_published(path, "Ours") == [PrintedNumber("EPE", "0.51"), PrintedNumber("D1 [%]", "1.8")]
     with pytest.raises(FileError, match="choose one of: Ours, Theirs"):
         read_published(path)
 

@@ -36,7 +36,7 @@ WAYS: Mapping[Aggregation, str] = {
 WITHOUT_VALUE = ("", "-", "–", "n/a", "nan")
 
 
-class PublishedNumber(Struct, frozen=True):
+class PrintedNumber(Struct, frozen=True):
     """A number as it was printed, with its name."""
 
     name: str
@@ -56,7 +56,7 @@ class PublishedNumber(Struct, frozen=True):
 class Agreement(Struct, frozen=True):
     """A preset whose column gives a published number; `own` where the preset aggregates that column in this way."""
 
-    number: PublishedNumber
+    number: PrintedNumber
     preset: str
     column: Column
     how: Aggregation
@@ -64,7 +64,7 @@ class Agreement(Struct, frozen=True):
     own: bool
 
 
-def in_words(numbers: Iterable[PublishedNumber], found: Iterable[Agreement]) -> list[str]:
+def in_words(numbers: Iterable[PrintedNumber], found: Iterable[Agreement]) -> list[str]:
     """One sentence per number and way to get it, and first which presets give all of the numbers."""
     wanted, own = list(numbers), [one for one in found if one.own]
     presets = {number: {one.preset for one in own if one.number == number} for number in wanted}
@@ -85,7 +85,7 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def read_published(path: Path, row: str | None = None) -> list[PublishedNumber]:
+def read_published(path: Path, row: str | None = None) -> list[PrintedNumber]:
     """The numbers of one row of a CSV table: its header names them; `row` is the value of the first column."""
     try:
         lines = [line for line in csv.reader(path.read_text(encoding="utf-8-sig").splitlines()) if any(line)]
@@ -103,14 +103,14 @@ def read_published(path: Path, row: str | None = None) -> list[PublishedNumber]:
         stripped = text.strip().removesuffix("%").strip()
         if stripped.lower() in WITHOUT_VALUE or not re.fullmatch(r"[-+]?\d*\.?\d+", stripped):
             continue
-        numbers.append(PublishedNumber(name.strip(), stripped))
+        numbers.append(PrintedNumber(name.strip(), stripped))
     if not numbers:
         raise FileError(f"{path}: the row {', '.join(chosen[0])!r} has no number.")
     return numbers
 
 
 def agreements(
-    numbers: Iterable[PublishedNumber],
+    numbers: Iterable[PrintedNumber],
     dataset: Dataset,
     result: ResultSet,
     *,
@@ -137,7 +137,7 @@ def agreements(
     return sorted(found, key=lambda one: (wanted.index(one.number), not one.own))
 
 
-def _may_be(number: PublishedNumber, column: Column) -> bool:
+def _may_be(number: PrintedNumber, column: Column) -> bool:
     """Whether the name of a number fits the unit of a column."""
     units = [unit for unit, pattern in NAMES.items() if pattern.search(number.name)]
     unit = column.unit()
