@@ -51,6 +51,7 @@ from stereogauge.tuning.storage import (
     release_trial,
 )
 
+DIGITS = 6
 KEPT_SCENES = 64
 """Scenes whose images, regions and geometry sets a process keeps for the next trials."""
 
@@ -64,9 +65,9 @@ class SceneTask(Struct, frozen=True):
 
 
 class SceneOutcome(Struct, frozen=True):
-    """Scores in the order of the scene's columns, or the reason why there are none."""
+    """Scores in the order of the scene's columns, None where there is none, or the reason why there are none at all."""
 
-    values: tuple[float, ...] = ()
+    values: tuple[float | None, ...] = ()
     seconds: float = 0.0
     failure: str = ""
 
@@ -84,7 +85,7 @@ def forget_scenes() -> None:
 def score_scene(task: SceneTask) -> SceneOutcome:
     """Match and measure; a failure of the matcher is an outcome, not an exception."""
     started, failure = time.perf_counter(), ""
-    values: tuple[float, ...] = ()
+    values: tuple[float | None, ...] = ()
     try:
         values = _scores(task)
     except StereogaugeError as problem:
@@ -96,7 +97,11 @@ def score_scene(task: SceneTask) -> SceneOutcome:
     return SceneOutcome(values, time.perf_counter() - started, failure)
 
 
-def _scores(task: SceneTask) -> tuple[float, ...]:
+def _scores(task: SceneTask) -> tuple[float | None, ...]:
+    """The scores to six digits.
+
+    Porosity has been seen to differ by 1e-10 between processes for one and the same map; a search must not.
+    """
     prepared = task.scene
     scene_regions = _regions(prepared)
     scene = scene_regions.scene
@@ -110,12 +115,12 @@ def _scores(task: SceneTask) -> tuple[float, ...]:
         extras={"seconds": result.seconds, "cpu_seconds": result.cpu_seconds},
     )
     facts = {(scene.dataset, scene.id): SceneFacts.of_scene(scene)}
-    return tuple(charged(ScoreTable(scores, prepared.protocol, facts).cube).values.ravel().tolist())
+    values = charged(ScoreTable(scores, prepared.protocol, facts).cube).values.ravel().tolist()
+    return tuple(float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None for value in values)
 
 
 MARGIN = 5.0
 """Seconds beyond the limit after which a worker is ended although its matcher has a time limit of its own."""
-DIGITS = 6
 
 
 class Bench:
@@ -138,7 +143,7 @@ class Bench:
         declared: Matcher = as_matcher(matcher)[0]
         self._limits_itself = any(parameter.name == "time_limit" for parameter in declared.parameters)
         self._threads = {"threads": 1} if any(p.name == "threads" for p in declared.parameters) else {}
-        self._known: dict[tuple[str, str], tuple[float, ...]] = {}
+        self._known: dict[tuple[str, str], tuple[float | None, ...]] = {}
 
     @property
     def scene_ids(self) -> tuple[str, ...]:
@@ -153,7 +158,7 @@ class Bench:
     def remember(self, point: Parameters, scores: Scores) -> None:
         """Keep scores that were computed before."""
         for scene, values in scores.items():
-            self._known[self.space.key(point), scene] = tuple(math.nan if v is None else v for v in values)
+            self._known[self.space.key(point), scene] = tuple(values)
 
     def submit(self, point: Parameters, scene: int, seconds_left: float | None) -> Future[SceneOutcome]:
         """Run a point on a scene, or look it up."""
@@ -191,28 +196,18 @@ class Bench:
     def scores(self, point: Parameters, scenes: Sequence[int]) -> dict[str, list[float | None]]:
         """Scores of a point on several scenes at once; a failure is an error here."""
         tasks = Tasks(lambda scene: self.submit(point, scene, self.time_limit), self.workers, scenes)
-        values: dict[int, tuple[float, ...]] = {}
+        found: dict[str, list[float | None]] = {self.scenes[scene].scene.id: [] for scene in scenes}
         for done in tasks.outcomes():
-            outcome = self.scene_outcome(done)
+            outcome, name = self.scene_outcome(done), self.scenes[done.task].scene.id
             if outcome.failure:
-                name = self.scenes[done.task].scene.id
                 raise MatcherError(f"{name}: {outcome.failure.rstrip('.')} (with the parameters {point}).")
-            values[done.task] = outcome.values
-        found = {self.scenes[scene].scene.id: plain_scores(values[scene]) for scene in scenes}
+            found[name] = list(outcome.values)
         self.remember(point, found)
         return found
 
     def matrix(self, scores: Scores) -> Values:
         """Scores as (scenes, columns) over all scenes; NaN where a scene or column has none."""
         return score_matrix(scores, self.scene_ids, len(self.scenes[0].columns))
-
-
-def plain_scores(values: Sequence[float]) -> list[float | None]:
-    """Scores as JSON can hold them, to six digits.
-
-    Porosity has been seen to differ by 1e-10 between processes for one and the same map; a search must not.
-    """
-    return [float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None for value in values]
 
 
 POLL = 0.2
@@ -408,7 +403,7 @@ class TrialSearch:
 
     def _record(self, running: RunningTrial, outcome: SceneOutcome) -> None:
         name = self._bench.scene_ids[running.scene]
-        running.scores[name] = plain_scores(outcome.values)
+        running.scores[name] = list(outcome.values)
         self._bench.remember(running.point, {name: running.scores[name]})
         if not self._prune:
             return
