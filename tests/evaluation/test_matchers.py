@@ -63,7 +63,6 @@ def test_a_map_is_made_once(benchmark, store, tmp_path):
     two = made(benchmark, store, tmp_path / "maps", "opencv-bm", executor=second)
     assert (first.calls, second.calls) == (3, 0)
     assert one.results == two.results
-    assert one.facts == two.facts
     assert set(one.results[0].maps) == set(benchmark.scenes)
 
 
@@ -99,21 +98,21 @@ def test_a_program_runs_with_the_scenes_range_and_again_when_it_changes(benchmar
 def test_time_processor_time_and_memory_become_scores(benchmark, store, tmp_path):
     result = made(benchmark, store, tmp_path / "maps", "opencv-sgbm")
     protocol = Protocol(metrics=("bad@1", "seconds", "cpu-seconds", "peak-memory"), regions=("all",))
-    run_plan(make_plan(store, benchmark.dataset(), result.results, protocol, facts=result.facts), store)
+    run_plan(make_plan(store, benchmark.dataset(), result.results, protocol), store)
     table = store.scores()
     for metric, fact in (("seconds", "seconds"), ("cpu-seconds", "cpu_seconds"), ("peak-memory", "peak_memory")):
-        if fact in result.facts["opencv-sgbm", "Barn"]:
-            assert table.value(metric, scene="Barn") == result.facts["opencv-sgbm", "Barn"][fact]
+        if fact in result.results[0].runs["Barn"]:
+            assert table.value(metric, scene="Barn") == result.results[0].runs["Barn"][fact]
     assert table.value("seconds", scene="Barn") > 0
-    again = make_plan(store, benchmark.dataset(), result.results, protocol, facts=result.facts)
+    again = make_plan(store, benchmark.dataset(), result.results, protocol)
     assert again.cells == 0
 
 
 def test_the_memory_of_a_program_is_never_taken_from_ours(benchmark, store, tmp_path, program):
     result = made(benchmark, store, tmp_path / "maps", f"mine={program}")
-    told = [facts["peak_memory"] for facts in result.facts.values() if "peak_memory" in facts]
+    told = [facts["peak_memory"] for facts in result.results[0].runs.values() if "peak_memory" in facts]
     assert all(amount > 1 for amount in told)
-    assert all({"seconds", "cpu_seconds"} <= facts.keys() for facts in result.facts.values())
+    assert all({"seconds", "cpu_seconds"} <= facts.keys() for facts in result.results[0].runs.values())
 
 
 def test_a_program_that_fails_leaves_its_last_words(benchmark, store, tmp_path):
@@ -187,10 +186,10 @@ def test_the_first_run_time_holds_no_compilation(tmp_path):
 
 def test_a_run_time_says_what_it_depends_on(benchmark, store, tmp_path):
     result = made(benchmark, store, tmp_path / "maps", "sgm")
-    facts = result.facts["sgm", "Barn"]
+    facts = result.results[0].runs["Barn"]
     assert {"width": 32, "height": 24, "ndisp": 16, "threads": 1}.items() <= facts.items()
     assert facts["processor"]
     protocol = Protocol(metrics=("seconds",), regions=("all",))
-    run_plan(make_plan(store, benchmark.dataset(), result.results, protocol, facts=result.facts), store)
+    run_plan(make_plan(store, benchmark.dataset(), result.results, protocol), store)
     note = store.scores().score("seconds", scene="Barn").note
     assert note == f"32×24, 16 disparities, 1 thread, {facts['processor']}"

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import typer
@@ -94,18 +94,17 @@ def command(
         found = list(itertools.chain(*found_results(results or (), data, files.reading, whole)))
         if not replace:
             check_origins(opened, data, found)
-        facts: dict[tuple[str, str], dict[str, Any]] = {}
         failures: list[Failure] = []
         if matcher:
             limits = {"time_limit": time_limit, "memory_limit": memory_limit}
             made = made_maps(matcher, data, workers, ContentHashes(opened), maps=maps, ndisp=ndisp, **limits)
-            found, facts = [*found, *made.results], made.facts
+            found = [*found, *made.results]
             for algorithm, scene, reason, detail in made.failures:
                 failures.append(Failure(data.name, scene, algorithm, protocol.scoring_hash, reason, detail))
         reading = Reading(progress("files", "read"))
         hashes = ContentHashes(opened, reading, again=rehash)
         try:
-            plan = make_plan(opened, data, found, protocol, facts=facts, resize=files.resize, hashes=hashes)
+            plan = make_plan(opened, data, found, protocol, resize=files.resize, hashes=hashes)
         finally:
             reading.finish()
         return msgspec.structs.replace(plan, unreadable=(*plan.unreadable, *failures))

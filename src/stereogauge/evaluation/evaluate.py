@@ -215,6 +215,12 @@ def evaluate_cell(
     ]
 
 
+def run_facts(result: ResultSet, scene: str) -> dict[str, Fact]:
+    """What is known of the run that made a map: its time, threads, processor, …"""
+    seconds = {"seconds": result.seconds[scene]} if scene in result.seconds else {}
+    return {**result.runs.get(scene, {}), **seconds}
+
+
 def next_map(result: ResultSet, scene: Scene, columns: Sequence[Column]) -> Any:
     """The algorithm's map of the next frame, where a column needs it and it exists."""
     needed = any("next_estimate" in column.declared.metric.needs for column in columns)
@@ -391,8 +397,6 @@ def evaluate_with_doubts(
             if scene.id not in result.maps:
                 scores += gaps(scene_regions, here if columns is wanted else columns, result.name)
                 continue
-            known = {"seconds": result.seconds[scene.id]} if scene.id in result.seconds else {}
-            extras = {**result.runs.get(scene.id, {}), **known}
             with stage(scores_of(result.name)):
                 scores += evaluate_cell(
                     maps.get(result.name, result.maps[scene.id]),
@@ -402,7 +406,7 @@ def evaluate_with_doubts(
                     right_estimate=result.right_maps.get(scene.id),
                     next_estimate=next_map(result, scene, columns),
                     confidence=ConfidenceSource.of(result, scene.id),
-                    extras=extras,
+                    extras=run_facts(result, scene.id),
                     resize=resize,
                     objects=placed,
                 )

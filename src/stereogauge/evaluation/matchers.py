@@ -71,10 +71,9 @@ class MapOutcome(Struct, frozen=True):
 
 
 class MatchedResults(Struct, frozen=True):
-    """The maps as result sets, facts by (algorithm, scene), and (algorithm, scene, reason, detail) of what failed."""
+    """The maps as result sets with the facts of their runs, and (algorithm, scene, reason, detail) of what failed."""
 
     results: tuple[ResultSet, ...]
-    facts: dict[tuple[str, str], dict[str, Fact]]
     failures: tuple[tuple[str, str, str, str], ...]
 
 
@@ -172,7 +171,7 @@ def make_maps(
 ) -> MatchedResults:
     """Run every matcher on every scene that has two images, unless the map is in `folder` already."""
     tasks: list[MatchTask] = []
-    made: dict[tuple[str, str], tuple[str, MapOutcome]] = {}
+    made: dict[tuple[str, str], tuple[str, dict[str, Fact]]] = {}
     failures: list[tuple[str, str, str, str]] = []
     for one in wanted:
         for scene in dataset:
@@ -192,38 +191,38 @@ def make_maps(
             if facts is None:
                 tasks.append(task)
             else:
-                made[one.name, scene.id] = (key, MapOutcome(facts))
+                made[one.name, scene.id] = (key, facts)
     progress.start(len(tasks), len(made))
     try:
         for task, outcome in _outcomes(tasks, executor, progress):
             if outcome.reason:
                 failures.append((task.request.name, task.scene.id, outcome.reason, outcome.detail))
             else:
-                made[task.request.name, task.scene.id] = (Path(task.folder).name, outcome)
+                made[task.request.name, task.scene.id] = (Path(task.folder).name, outcome.facts)
             progress.advance(int(not outcome.reason), int(bool(outcome.reason)))
     finally:
         progress.finish()
     listed = place(str(folder)) if tasks else folder
     results = tuple(_result_set(one, dataset, made, listed) for one in wanted)
-    return MatchedResults(results, {key: outcome.facts for key, (_, outcome) in made.items()}, tuple(failures))
+    return MatchedResults(results, tuple(failures))
 
 
 def _result_set(
-    one: MatcherRequest, dataset: Dataset, made: dict[tuple[str, str], tuple[str, MapOutcome]], listed: Path
+    one: MatcherRequest, dataset: Dataset, made: dict[tuple[str, str], tuple[str, dict[str, Fact]]], listed: Path
 ) -> ResultSet:
-    keys = {scene.id: made[one.name, scene.id][0] for scene in dataset if (one.name, scene.id) in made}
-    folders = {scene: listed / key[:2] / key for scene, key in keys.items()}
+    own = {scene.id: made[one.name, scene.id] for scene in dataset if (one.name, scene.id) in made}
+    folders = {scene: listed / key[:2] / key for scene, (key, _) in own.items()}
+    runs = {scene: facts for scene, (_, facts) in own.items()}
     right = {scene: folder / "right.pfm" for scene, folder in folders.items()}
     confidence = {scene: folder / CONFIDENCE for scene, folder in folders.items()}
-    facts = [made[one.name, scene][1].facts for scene in folders]
-    directions = {run.get("confidence_better") for run in facts}
+    directions = {run.get("confidence_better") for run in runs.values()}
     matcher, given = parse_matcher(one.text)
     values, _ = settled(matcher, {**given, **dict(one.parameters)})
     about = {
         "matcher": one.text,
         "publication": matcher.source,
         "parameters": ", ".join(f"{key} = {value}" for key, value in {**values, **given}.items()),
-        "hardware": ", ".join(dict.fromkeys(str(run["processor"]) for run in facts if run.get("processor"))),
+        "hardware": ", ".join(dict.fromkeys(str(run["processor"]) for run in runs.values() if run.get("processor"))),
     }
     return ResultSet(
         name=one.name,
@@ -231,6 +230,7 @@ def _result_set(
         right_maps={scene: path for scene, path in right.items() if path.exists()},
         confidence={scene: path for scene, path in confidence.items() if path.exists()},
         confidence_better="lower" if "lower" in directions else "higher" if "higher" in directions else None,
+        runs=runs,
         description=" ".join(matcher.description.partition("\n\n")[0].split()) or matcher.name,
         about={key: text for key, text in about.items() if text},
     )

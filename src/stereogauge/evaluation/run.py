@@ -9,7 +9,6 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
-from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct, field
@@ -18,14 +17,13 @@ from msgspec.structs import replace
 from stereogauge.confidence_measures.files import ConfidenceSource, every_confidence
 from stereogauge.datasets.plausibility import Finding
 from stereogauge.errors import StereogaugeError, Unreachable
-from stereogauge.evaluation.evaluate import check_names, next_map
+from stereogauge.evaluation.evaluate import check_names, next_map, run_facts
 from stereogauge.evaluation.executors import InProcess, TaskOutcome, Tasks, alive_check, worker_count
 from stereogauge.evaluation.fingerprints import ContentHashes, fingerprint, scene_contents
 from stereogauge.evaluation.progress import Progress
 from stereogauge.evaluation.worker import CellGroup, GroupResult, PlannedCell, evaluate_group
 from stereogauge.io.files import content_hash
 from stereogauge.io.remote import is_remote
-from stereogauge.metrics.measurement import Fact
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import Protocol
 from stereogauge.scores.column import Column, columns_of_scene, confidence_columns, declared_columns
@@ -38,8 +36,6 @@ LARGEST_GROUP = 32
 """The most cells of one task, so that an interruption costs little."""
 TASKS_PER_WORKER = 4
 """The fewest tasks per worker where there are enough cells, so that all workers end at about the same time."""
-
-Facts = Mapping[tuple[str, str], Mapping[str, Fact]]
 
 
 class Plan(Struct, frozen=True):
@@ -88,15 +84,10 @@ def make_plan(
     results: Iterable[ResultSet],
     protocol: Protocol,
     *,
-    facts: Facts = MappingProxyType({}),
     resize: bool = False,
     hashes: ContentHashes | None = None,
 ) -> Plan:
-    """Compare what is wanted with what `store` holds.
-
-    `facts` are further facts of runs by (algorithm, scene), such as `cpu_seconds`. A file that cannot be read does not
-    stop the others.
-    """
+    """Compare what is wanted with what `store` holds; a file that cannot be read does not stop the others."""
     sets = tuple(results)
     further = every_confidence(sets)
     check_names([*sets, *further], dataset.ids)
@@ -121,8 +112,7 @@ def make_plan(
         if problems:
             unreadable.append(Failure(dataset.name, scene.id, result.name, protocol.scoring_hash, str(problems[0])))
             continue
-        known = {"seconds": result.seconds[scene.id]} if scene.id in result.seconds else {}
-        extras: dict[str, Fact] = {**known, **facts.get((result.name, scene.id), {})}
+        extras = run_facts(result, scene.id)
         confidence = ConfidenceSource.of(result, scene.id)
         further_inputs = [] if confidence is None else [content["confidence"], confidence.better, confidence.kind]
         further_inputs += [content[part] for part in ("next", "next truth") if part in content]
