@@ -8,7 +8,6 @@ does not allow (no left image, ground truth too sparse for geometry) is empty, a
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -22,8 +21,8 @@ from stereogauge.model import Mask
 from stereogauge.registry import Parameter
 
 
-def _of_set(field: str, text: str) -> Callable[[SceneRegions], Mask]:
-    """A region's function: the mask of one field of the geometry sets; `text` describes it."""
+def _of_set(id: str, name: str, definition: str, field: str, version: int, text: str) -> Region:  # noqa: A002
+    """The region of the pixels in one field of the geometry sets; `text` describes it."""
 
     def compute(evaluated: SceneRegions) -> Mask:
         sets = evaluated.geometry
@@ -33,45 +32,37 @@ def _of_set(field: str, text: str) -> Callable[[SceneRegions], Mask]:
         return sets.mask(positions)
 
     compute.__doc__ = text
-    return compute
+    return region(id=id, name=name, definition=definition, source=HCI, version=version)(compute)
 
 
-_hci = functools.partial(region, source=HCI)
-disc_jump = _hci(
-    id="disc-jump", name="Depth discontinuities", definition=r"M_d = \{x : \|\nabla D(x)\| > c_d\}", version=2
-)(
-    _of_set(
-        "discontinuity",
-        "Pixels on a depth discontinuity: central-difference gradient of the ground truth above c_d = 8·s px per px.",
-    )
+disc_jump = _of_set(
+    *("disc-jump", "Depth discontinuities", r"M_d = \{x : \|\nabla D(x)\| > c_d\}", "discontinuity", 2),
+    "Pixels on a depth discontinuity: central-difference gradient of the ground truth above c_d = 8·s px per px.",
 )
-disc_foreground = _hci(id="disc-foreground", name="Foreground at discontinuities", definition=r"M_f", version=3)(
-    _of_set(
-        "foreground",
-        "The band of 20·s px on the near side of every depth discontinuity, with that side of the edge itself.",
-    )
+disc_foreground = _of_set(
+    *("disc-foreground", "Foreground at discontinuities", r"M_f", "foreground", 3),
+    "The band of 20·s px on the near side of every depth discontinuity, with that side of the edge itself.",
 )
-disc_background = _hci(id="disc-background", name="Background at discontinuities", definition=r"M_b", version=3)(
-    _of_set(
-        "background",
-        "The band of 20·s px on the far side of every depth discontinuity, with that side of the edge itself.",
-    )
+disc_background = _of_set(
+    *("disc-background", "Background at discontinuities", r"M_b", "background", 3),
+    "The band of 20·s px on the far side of every depth discontinuity, with that side of the edge itself.",
 )
-disc_edge = _hci(
-    id="disc-edge", name="Surroundings of discontinuities", definition=r"M_e = M_d \cup M_f \cup M_b", version=2
-)(_of_set("edge", "Depth discontinuities with the bands on both sides."))
-planar = _hci(id="planar", name="Planar surfaces", definition=r"M_p", version=5)(
-    _of_set(
-        "planar",
-        "Pixels of planes fitted to the ground truth by RANSAC, away from edges, or of the scene's drawn planes.\n\n"
-        "Left out are the surroundings of discontinuities, and pixels whose 5 × 5 window holds one off the plane.",
-    )
+disc_edge = _of_set(
+    *("disc-edge", "Surroundings of discontinuities", r"M_e = M_d \cup M_f \cup M_b", "edge", 2),
+    "Depth discontinuities with the bands on both sides.",
 )
-fine = _hci(id="fine", name="Fine structures", definition=r"M_s", version=4)(
-    _of_set("fine", "Structures nearer than what is on both sides and on most of their rows at most 48·s px wide.")
+planar = _of_set(
+    *("planar", "Planar surfaces", r"M_p", "planar", 5),
+    "Pixels of planes fitted to the ground truth by RANSAC, away from edges, or of the scene's drawn planes.\n\n"
+    "Left out are the surroundings of discontinuities, and pixels whose 5 × 5 window holds one off the plane.",
 )
-fine_surround = _hci(id="fine-surround", name="Background beside fine structures", definition=r"M_n", version=4)(
-    _of_set("surround", "Background pixels within 10·s px left and right of a fine structure on its row.")
+fine = _of_set(
+    *("fine", "Fine structures", r"M_s", "fine", 4),
+    "Structures nearer than what is on both sides and on most of their rows at most 48·s px wide.",
+)
+fine_surround = _of_set(
+    *("fine-surround", "Background beside fine structures", r"M_n", "surround", 4),
+    "Background pixels within 10·s px left and right of a fine structure on its row.",
 )
 
 
@@ -99,40 +90,34 @@ AFTER = f"after {HCI}"
 NUMBER = (Parameter("number", description="which one, from 1", low=1.0, high=1e6),)
 
 
-def _single(evaluated: SceneRegions, kind: ObjectKind, number: float) -> Mask:
-    labels = evaluated.objects[kind].area
-    most = int(labels.max(initial=0))
-    if number != int(number) or number > most:
-        refusal = evaluated.geometry.refusal
-        raise NotApplicable(
-            refusal or f"Scene {evaluated.scene.id!r} has {most} {KINDS[kind]}s; found the number {number:g}."
-        )
-    mask: Mask = labels == int(number)
-    return mask
+def _of_objects(kind: ObjectKind, name: str, definition: str, text: str, version: int = 1) -> Region:
+    """The region of the pixels of one object of a kind, by its number; `text` describes it."""
 
-
-def _compute(kind: ObjectKind, text: str) -> Callable[[SceneRegions, float], Mask]:
     def compute(evaluated: SceneRegions, number: float) -> Mask:
-        return _single(evaluated, kind, number)
+        labels = evaluated.objects[kind].area
+        most = int(labels.max(initial=0))
+        if number != int(number) or number > most:
+            refusal = evaluated.geometry.refusal
+            raise NotApplicable(
+                refusal or f"Scene {evaluated.scene.id!r} has {most} {KINDS[kind]}s; found the number {number:g}."
+            )
+        mask: Mask = labels == int(number)
+        return mask
 
     compute.__doc__ = text
-    return compute
+    declare = region(id=kind, name=name, definition=definition, source=AFTER, parameters=NUMBER, version=version)
+    return declare(compute)
 
 
-plane = region(id="plane", name="One plane", definition=r"M_{p_i}", source=AFTER, parameters=NUMBER, version=3)(
-    _compute("plane", "The pixels of one of the scene's planes.")
+plane = _of_objects("plane", "One plane", r"M_{p_i}", "The pixels of one of the scene's planes.", version=3)
+structure = _of_objects(
+    *("structure", "One fine structure", r"s \in S"),
+    "The pixels of one fine structure, and of the background that lies beside it.",
 )
-structure = region(id="structure", name="One fine structure", definition=r"s \in S", source=AFTER, parameters=NUMBER)(
-    _compute("structure", "The pixels of one fine structure, and of the background that lies beside it.")
-)
-foreground_object = region(
-    id="object", name="One foreground object", definition=r"o \subseteq M_e", source=AFTER, parameters=NUMBER
-)(
-    _compute(
-        "object",
-        "The surroundings of depth discontinuities that belong to one connected foreground: its own band, the "
-        "discontinuity, and the background on the other side.",
-    )
+foreground_object = _of_objects(
+    *("object", "One foreground object", r"o \subseteq M_e"),
+    "The surroundings of depth discontinuities that belong to one connected foreground: its own band, the "
+    "discontinuity, and the background on the other side.",
 )
 
 
