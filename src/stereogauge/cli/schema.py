@@ -204,16 +204,16 @@ def _tuning() -> Any:
     )
 
 
-class Document(NamedTuple):
+class Output(NamedTuple):
     """What a command prints: in words, and the alternative types of its document."""
 
     description: str
     kinds: Callable[[], Sequence[Any]]
 
 
-DOCUMENTS: Mapping[str, Document] = {
-    "analyze": Document("Tables by name.", lambda: [TABLES]),
-    "answer": Document(
+DOCUMENTS: Mapping[str, Output] = {
+    "analyze": Output("Tables by name.", lambda: [TABLES]),
+    "answer": Output(
         "Which algorithm to take, or with --profiles what each weighs.",
         lambda: [
             printed(
@@ -226,7 +226,7 @@ DOCUMENTS: Mapping[str, Document] = {
             Rows,
         ],
     ),
-    "compare": Document(
+    "compare": Output(
         "Scores of one or more estimates, with the hash of the scenes' files and settings.",
         lambda: [
             fields(
@@ -237,12 +237,10 @@ DOCUMENTS: Mapping[str, Document] = {
             )
         ],
     ),
-    "confidence": Document("One row per entry.", lambda: [Rows]),
-    "datasets": Document("Known datasets, or one of them.", lambda: [DATASET, array(DATASET)]),
-    "evaluate": Document(
-        "The scores over all scenes, or with --dry-run what would be computed.", lambda: [TABLES, Rows]
-    ),
-    "explain": Document(
+    "confidence": Output("One row per entry.", lambda: [Rows]),
+    "datasets": Output("Known datasets, or one of them.", lambda: [DATASET, array(DATASET)]),
+    "evaluate": Output("The scores over all scenes, or with --dry-run what would be computed.", lambda: [TABLES, Rows]),
+    "explain": Output(
         "Why two algorithms differ, or how all of them compare.",
         lambda: [
             printed(
@@ -257,14 +255,14 @@ DOCUMENTS: Mapping[str, Document] = {
             fields("Pairs", **{"pairs-covered": TABLE}),
         ],
     ),
-    "filter": Document("Tables by name.", lambda: [TABLES]),
-    "gate": Document("What got worse than in the baseline.", lambda: [fields("Gate", gate=TABLE)]),
-    "identify": Document(
+    "filter": Output("Tables by name.", lambda: [TABLES]),
+    "gate": Output("What got worse than in the baseline.", lambda: [fields("Gate", gate=TABLE)]),
+    "identify": Output(
         "Published numbers with the presets that give them.", lambda: [fields("Identified", numbers=array(NUMBER))]
     ),
-    "match": Document("One run of a matcher, or with --list the parameters of all matchers.", lambda: [MATCH, Rows]),
-    "metrics": Document("The catalogue of metrics, or one of them.", lambda: [METRIC, array(METRIC)]),
-    "pack": Document(
+    "match": Output("One run of a matcher, or with --list the parameters of all matchers.", lambda: [MATCH, Rows]),
+    "metrics": Output("The catalogue of metrics, or one of them.", lambda: [METRIC, array(METRIC)]),
+    "pack": Output(
         "Archives for benchmarks by name, with what was found in the maps.",
         lambda: [
             by_name(
@@ -272,14 +270,14 @@ DOCUMENTS: Mapping[str, Document] = {
             )
         ],
     ),
-    "protocols": Document(
+    "protocols": Output(
         "The shipped protocols, or one.",
         lambda: [one := printed("protocol.Protocol", hash=str, scoring_hash=str), array(one)],
     ),
-    "rank": Document("An order of algorithms with what it was computed from.", lambda: [_ranking(), Rows]),
-    "regions": Document("Counts of pixels, one row per region and scene.", lambda: [array(REGION)]),
-    "reproduce": Document("The items of the papers and how they compare.", lambda: [_reproduction()]),
-    "robustness": Document(
+    "rank": Output("An order of algorithms with what it was computed from.", lambda: [_ranking(), Rows]),
+    "regions": Output("Counts of pixels, one row per region and scene.", lambda: [array(REGION)]),
+    "reproduce": Output("The items of the papers and how they compare.", lambda: [_reproduction()]),
+    "robustness": Output(
         "Changes between maps of one place, one row per algorithm and pair of scenes.",
         lambda: [
             array(
@@ -292,17 +290,17 @@ DOCUMENTS: Mapping[str, Document] = {
             )
         ],
     ),
-    "store": Document("What a store holds (`store info`).", lambda: [_store()]),
-    "study": Document(
+    "store": Output("What a store holds (`store info`).", lambda: [_store()]),
+    "study": Output(
         "Responses and sensitivities, with --images the responses of matchers, or with --list the damages.", _studies
     ),
-    "table": Document("Tables by name.", lambda: [TABLES]),
-    "tune": Document("The result of a search over the parameters of a matcher.", lambda: [_tuning()]),
-    "validate": Document(
+    "table": Output("Tables by name.", lambda: [TABLES]),
+    "tune": Output("The result of a search over the parameters of a matcher.", lambda: [_tuning()]),
+    "validate": Output(
         "Findings about a map, a folder or a zip.",
         lambda: [
             printed("datasets.validation.Validation", ok=bool, report=optional(printed("io.inspection.FileReport")))
         ],
     ),
-    "zero-shot": Document("Tables by name.", lambda: [TABLES]),
+    "zero-shot": Output("Tables by name.", lambda: [TABLES]),
 }
