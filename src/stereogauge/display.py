@@ -49,7 +49,7 @@ class Displayed:
         return written
 
 
-class Document(Displayed):
+class WrittenAsJson(Displayed):
     """A displayed result that is one JSON document."""
 
     def to_dict(self) -> dict[str, Any]:

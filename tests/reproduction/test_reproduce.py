@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import stereogauge as sg
-from stereogauge.reproduction.declaration import PublishedNumber, Recorder, Status
+from stereogauge.reproduction.declaration import Recorder, ReproducedNumber, Status
 from stereogauge.reproduction.run import PAPERS, Reproduction, csv_text, markdown, reproduce, shown
 
 
@@ -22,7 +22,7 @@ def methodology(data_root: Path) -> Reproduction:
     return reproduce(data_root, ["evaluation-methodology"])
 
 
-def rows(redone: Reproduction, item: str, what: str = "") -> list[PublishedNumber]:
+def rows(redone: Reproduction, item: str, what: str = "") -> list[ReproducedNumber]:
     return [row for row in redone.rows if row.item == item and what in row.what]
 
 

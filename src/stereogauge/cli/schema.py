@@ -151,7 +151,7 @@ def _ranking() -> Any:
 
 def _reproduction() -> Any:
     value = float | str | None
-    row = printed("reproduction.declaration.PublishedNumber", "Row", ours=value, theirs=value, difference=float | None)
+    row = printed("reproduction.declaration.ReproducedNumber", "Row", ours=value, theirs=value, difference=float | None)
     further = fields("Further", title=str, headings=list[str], cells=array(array(value)))
     item = fields("Item", **texts("paper", "item", "title"), tables=array(further), figures=list[str])
     return fields("Reproduction", rows=array(row), items=array(item))

@@ -38,7 +38,7 @@ from stereogauge.decision.verdict import (
     worst_scenes,
 )
 from stereogauge.decision.words import Claim, Statement, render, sentences
-from stereogauge.display import Document
+from stereogauge.display import WrittenAsJson
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.registry import parse_column
 from stereogauge.model import FULL_WIDTH
@@ -89,7 +89,7 @@ class PropertyPart(NamedTuple):
     amounts: tuple[float, ...]
 
 
-class Answer(Document, Struct, frozen=True, eq=False, dict=True):
+class Answer(WrittenAsJson, Struct, frozen=True, eq=False, dict=True):
     """Which algorithm to take for a purpose, and how far the evidence supports that.
 
     `claims` state the verdict, the headline first; `unknown_claims` what the answer cannot say. `winner` is None where

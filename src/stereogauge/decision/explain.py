@@ -19,7 +19,7 @@ from stereogauge.decision.requirements import completeness_of
 from stereogauge.decision.source import Source, opening, purpose_of, read_scores
 from stereogauge.decision.verdict import ALPHA, TOLERANCE, compared_scores, least_scenes
 from stereogauge.decision.words import Claim, render, sentences
-from stereogauge.display import Document
+from stereogauge.display import WrittenAsJson
 from stereogauge.errors import StereogaugeError, one_of
 from stereogauge.masks.geometric import PARTS
 from stereogauge.protocol import EITHER_UNIT
@@ -223,7 +223,7 @@ class Piece(NamedTuple):
     attributed: bool = True
 
 
-class Explanation(Document, Struct, frozen=True, eq=False):
+class Explanation(WrittenAsJson, Struct, frozen=True, eq=False):
     """Why the first algorithm scores better (or worse) than the second.
 
     `difference` is score of the first − score of the second. `terms`, `scenes`, `regions` and `causes` each sum to it;

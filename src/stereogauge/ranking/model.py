@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from stereogauge.display import Document
+from stereogauge.display import WrittenAsJson
 from stereogauge.errors import StereogaugeError, one_of
 from stereogauge.ranking.costs import Costs
 from stereogauge.registry import Registry
@@ -146,7 +146,7 @@ def model_declaration(name: str) -> Model:
     return known[one_of("model", name, known)]
 
 
-class Ranking(Order, Document, frozen=True, eq=False, kw_only=True):
+class Ranking(Order, WrittenAsJson, frozen=True, eq=False, kw_only=True):
     """Algorithms from best to worst under one model (ties by name order of the selection).
 
     `changed_if` is the other rule for missing pixels, where the order would change under it. `shared_regions` are those

@@ -35,7 +35,7 @@ class Status(enum.StrEnum):
     UNCHECKABLE = "cannot be checked"
 
 
-class PublishedNumber(Struct, frozen=True):
+class ReproducedNumber(Struct, frozen=True):
     """One published number or claim beside ours.
 
     `difference` is ours − theirs where both are numbers. A row is *reproduced* only if ours, rounded as printed, is
@@ -116,12 +116,12 @@ class Recorder(Struct):
     paper: str
     item: str
     data: str = ""
-    rows: list[PublishedNumber] = field(default_factory=list)
+    rows: list[ReproducedNumber] = field(default_factory=list)
     tables: list[FurtherNumbers] = field(default_factory=list)
     figures: dict[str, Chart | PictureFigure] = field(default_factory=dict)
 
     def _row(self, status: Status, what: str, ours: Value | None, theirs: Value | None, reason: str) -> None:
-        self.rows.append(PublishedNumber(self.paper, self.item, what, status, ours, theirs, reason))
+        self.rows.append(ReproducedNumber(self.paper, self.item, what, status, ours, theirs, reason))
 
     def printed(
         self, what: str, ours: float, theirs: float, digits: int, reason: str = "", *, publication: str = ""

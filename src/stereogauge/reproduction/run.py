@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from stereogauge.errors import unknown_name
 from stereogauge.reproduction import hci, kitti_confidence, methodology, sigma_z
-from stereogauge.reproduction.declaration import FurtherNumbers, Item, Paper, PublishedNumber, Recorder, Status, Value
+from stereogauge.reproduction.declaration import FurtherNumbers, Item, Paper, Recorder, ReproducedNumber, Status, Value
 from stereogauge.reproduction.material import Material
 
 PAPERS: dict[str, Paper] = {
@@ -35,7 +35,7 @@ class Reproduction(Struct, frozen=True):
     items: tuple[ReproducedItem, ...]
 
     @property
-    def rows(self) -> tuple[PublishedNumber, ...]:
+    def rows(self) -> tuple[ReproducedNumber, ...]:
         """All rows in order."""
         return tuple(row for item in self.items for row in item.findings.rows)
 
@@ -135,9 +135,9 @@ def _item(reproduced: ReproducedItem, pictures: str) -> str:
     return "\n\n".join(parts)
 
 
-def _groups(rows: Iterable[PublishedNumber]) -> Iterable[str]:
+def _groups(rows: Iterable[ReproducedNumber]) -> Iterable[str]:
     """Rows of one status and reason as one table under the reason."""
-    groups: dict[tuple[Status, str], list[PublishedNumber]] = {}
+    groups: dict[tuple[Status, str], list[ReproducedNumber]] = {}
     for row in rows:
         groups.setdefault((row.status, row.reason), []).append(row)
     for (status, reason), members in groups.items():
