@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import pytest
 
-from stereogauge.errors import DatasetError, FileError, ProtocolError, StereogaugeError
+from stereogauge import StereogaugeError, load_protocol
+from stereogauge.errors import DatasetError, FileError, ProtocolError
 from stereogauge.loading import Declaration, check, convert, described, entry, load, number, whole
-from stereogauge.protocol import load_protocol
 from stereogauge.ranking.profile import load_profile
 
 

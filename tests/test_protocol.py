@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 import stereogauge as sg
-from stereogauge.errors import ProtocolError, StereogaugeError
+from stereogauge import StereogaugeError, load_protocol
+from stereogauge.errors import ProtocolError
 from stereogauge.metrics.registry import parse_column
-from stereogauge.protocol import choice_names, load_protocol, parse_override, preset_names
+from stereogauge.protocol import choice_names, parse_override, preset_names
 from stereogauge.scores.column import columns_of
 
 SHIPPED = {

@@ -18,8 +18,8 @@ import pytest
 from msgspec.structs import replace
 
 import stereogauge as sg
-from stereogauge.datasets.declaration import DatasetFamily
-from stereogauge.errors import StereogaugeError
+from stereogauge import StereogaugeError
+from stereogauge.datasets import DatasetFamily
 from stereogauge.masks.declaration import region
 from stereogauge.metrics.costs import mean
 from stereogauge.metrics.declaration import Metric, map_metric, metric

@@ -10,8 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from stereogauge.cli import main
-from stereogauge.datasets import families
-from stereogauge.datasets.declaration import Archive
+from stereogauge.datasets import Archive, families
 
 
 def _run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:

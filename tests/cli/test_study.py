@@ -52,7 +52,7 @@ def test_the_folder_gets_tables_and_figures(capsys: pytest.CaptureFixture[str], 
 
 
 def test_a_synthetic_scene_is_saved_on_request(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    from stereogauge.datasets import load_dataset
+    from stereogauge import load_dataset
 
     run(capsys, *SMALL, "--damages", "holes", "-m", "invalid", "--save-scene", str(tmp_path), "--format", "csv")
     loaded = load_dataset("middlebury-v3:Q", tmp_path)

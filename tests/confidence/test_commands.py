@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
+from stereogauge import load_dataset
 from stereogauge.cli import main
 from stereogauge.cli.confidence_runs import of_matcher
 from stereogauge.confidence_measures.learned import Trees
 from stereogauge.confidence_measures.run import ConfidenceChoices
-from stereogauge.datasets import load_dataset
 
 SHIFT = 5
 

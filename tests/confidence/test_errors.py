@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
+from stereogauge import StereogaugeError
 from stereogauge.confidence_measures.calibration import calibrate_probability, calibrate_sigma
 from stereogauge.confidence_measures.sparsification import ErrorCurve, areas, parse_error, sparsify_by
-from stereogauge.errors import NotApplicable, StereogaugeError
+from stereogauge.errors import NotApplicable
 
 ERRORS = np.array([[0.0, 5.0, 1.0, 2.0, 0.5, 9.0]], np.float32)
 ORDER = np.array([[1.0, 6.0, 2.0, 3.0, 4.0, 5.0]])

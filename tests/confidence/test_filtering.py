@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
+from stereogauge import StereogaugeError
 from stereogauge.cli import main
 from stereogauge.confidence_measures.filtering import gains, surest
-from stereogauge.errors import NotApplicable, SizeError, StereogaugeError
+from stereogauge.errors import NotApplicable, SizeError
 
 DISPARITY = np.array([[4.0, 5.0, 9.0, 6.0], [4.0, np.nan, 5.0, 5.0]], np.float32)
 DOUBT = np.array([[0.1, 0.2, 0.9, 0.3], [0.4, 0.0, 0.5, np.nan]])

@@ -10,9 +10,10 @@ import pytest
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from stereogauge import StereogaugeError
 from stereogauge.confidence_measures.learned import Example, Trees, cross_validated, train
 from stereogauge.confidence_measures.sparsification import curve_of
-from stereogauge.errors import FileError, StereogaugeError
+from stereogauge.errors import FileError
 
 NAMES = ("curvature", "entropy")
 

@@ -13,9 +13,10 @@ import pytest
 from numpy.typing import NDArray
 
 import stereogauge as sg
+from stereogauge import StereogaugeError
 from stereogauge.confidence_measures.declaration import confidence_measures
 from stereogauge.confidence_measures.evidence import summarise
-from stereogauge.errors import NotApplicable, SizeError, StereogaugeError, UnknownNameError
+from stereogauge.errors import NotApplicable, SizeError, UnknownNameError
 from stereogauge.kernels.cost_summary import Scales
 from stereogauge.matching.result import MatchResult
 

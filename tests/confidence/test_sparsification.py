@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import stereogauge as sg
+from stereogauge import StereogaugeError
 from stereogauge.confidence_measures.evaluation import combination_bound
 from stereogauge.confidence_measures.sparsification import SparsificationCurve, curve_of, pooled
-from stereogauge.errors import NotApplicable, SizeError, StereogaugeError
+from stereogauge.errors import NotApplicable, SizeError
 
 EXAMPLE_ERRORS = np.array([[0.0, 5.0, 1.0, 2.0, 0.5, 9.0]])
 EXAMPLE_CONFIDENCE = np.array([[1.0, 6.0, 2.0, 3.0, 4.0, 5.0]])

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import stereogauge as sg
+from stereogauge import Protocol
 from stereogauge.metrics.registry import metrics
-from stereogauge.protocol import Protocol, preset_names
+from stereogauge.protocol import preset_names
 
 TABLE = Path(__file__).with_name("digits.csv")
 FIELDS = ("scene", "metric", "region", "protocols", "value", "sum", "count", "missing")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.io.files import DisparityFile
+from stereogauge.io import DisparityFile
 
 
 def test_metrics_are_over_estimated_pixels_and_coverage_is_said(data_root: Path) -> None:

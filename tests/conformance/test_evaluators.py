@@ -15,8 +15,8 @@ import pytest
 from numpy.typing import NDArray
 
 import stereogauge as sg
-from stereogauge.io.files import DisparityFile
-from stereogauge.protocol import load_protocol
+from stereogauge import load_protocol
+from stereogauge.io import DisparityFile
 
 Map = NDArray[np.float32]
 Pair = tuple[Map, Map]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.io.files import DisparityFile
+from stereogauge.io import DisparityFile
 
 FRAMES_2012 = [f"{n:06}_10" for n in range(6)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stereogauge.errors import StereogaugeError
+from stereogauge import StereogaugeError
 from stereogauge.ranking.ranks import final_ranks
 from stereogauge.ranking.relations import nested, partition
 

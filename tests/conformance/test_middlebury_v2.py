@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.io.files import DisparityFile
+from stereogauge.io import DisparityFile
 from stereogauge.masks.standard import check_partition
 
 SCALES = {"tsukuba": 16, "venus": 8, "teddy": 4, "cones": 4}

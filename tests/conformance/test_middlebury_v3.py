@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.io.files import DisparityFile
+from stereogauge.io import DisparityFile
 
 SCENES = ("Adirondack", "ArtL", "Motorcycle", "MotorcycleE", "Piano", "PianoL", "Pipes", "Teddy")
 

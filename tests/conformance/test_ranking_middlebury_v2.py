@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.ranking import ScoreCube, rank
+from stereogauge import rank
+from stereogauge.ranking import ScoreCube
 from stereogauge.ranking.relations import double_counting
 from stereogauge.ranking.stability import agreement, by_metric
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import stereogauge as sg
-from stereogauge.io.files import DisparityFile
+from stereogauge.io import DisparityFile
 
 PRINTED_MSE, PRINTED_BAD = "5043.6495", "48.5417"
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import stereogauge as sg
-from stereogauge.io.files import DisparityFile, MaskFile
-from stereogauge.model import Scene
+from stereogauge import Scene
+from stereogauge.io import DisparityFile, MaskFile
 
 SCALES = {"tsukuba": 16, "venus": 8, "teddy": 4, "cones": 4}
 PUBLISHED_SHIFTED = {"tsukuba": 25.410, "venus": 25.734, "teddy": 27.040, "cones": 25.475}

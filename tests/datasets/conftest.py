@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stereogauge.io import write_disparity
+from stereogauge import write_disparity
 
 HEIGHT, WIDTH = 6, 9
 

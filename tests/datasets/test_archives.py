@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stereogauge import StereogaugeError
 from stereogauge.datasets.archives import Limits, member_names, safe_name, unpack
-from stereogauge.errors import DatasetError, FileError, StereogaugeError
+from stereogauge.errors import DatasetError, FileError
 
 Files = dict[str, bytes]
 

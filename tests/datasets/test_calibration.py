@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from stereogauge import Calibration, Scene, StereogaugeError
 from stereogauge.datasets.calibration import read_calibration, read_kitti_calibration, read_middlebury_calibration
-from stereogauge.errors import FileError, StereogaugeError
+from stereogauge.errors import FileError
 from stereogauge.evaluation.fingerprints import inputs_hash
-from stereogauge.model import Calibration, Scene
 
 MIDDLEBURY = "cam0=[1000 0 300; 0 1000 200; 0 0 1]\ncam1=[1000 0 330; 0 1000 200; 0 0 1]\ndoffs=30\nbaseline=193.001\n"
 KITTI = "P0: 700 0 600 0 0 700 180 0 0 0 1 0\nP1: 700 0 600 -378 0 700 180 0 0 0 1 0\n"

@@ -11,10 +11,10 @@ import pytest
 from msgspec.structs import replace
 
 import stereogauge as sg
-from stereogauge.datasets import DatasetFamily, families, load_dataset, open_dataset
+from stereogauge import Dataset, Scene, load_dataset
+from stereogauge.datasets import DatasetFamily, families, open_dataset
 from stereogauge.datasets.declaration import ENTRY_POINTS, PACKAGE
 from stereogauge.errors import DatasetError, UnknownNameError
-from stereogauge.model import Dataset, Scene
 from stereogauge.registry import Registry
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.cli import main
-from stereogauge.datasets.declaration import open_dataset
+from stereogauge.datasets import open_dataset
 from stereogauge.datasets.layout import folder_layout, results_template
 from stereogauge.datasets.results.find import find_results
 

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from stereogauge import StereogaugeError
 from stereogauge.datasets import Archive, DatasetFamily, families
 from stereogauge.datasets.download import RECORD, download, fetch, official_archives
-from stereogauge.errors import DatasetError, StereogaugeError
+from stereogauge.errors import DatasetError
 
 CONTENT = bytes(range(256)) * 4000
 

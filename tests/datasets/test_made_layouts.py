@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.datasets import load_dataset
-from stereogauge.errors import DatasetError, FileError, StereogaugeWarning
+from stereogauge import StereogaugeWarning, load_dataset
+from stereogauge.errors import DatasetError, FileError
 from stereogauge.masks.scene_regions import SceneRegions
 
 Write = Callable[..., Path]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stereogauge.datasets import load_dataset
+from stereogauge import load_dataset
 from stereogauge.errors import DatasetError, FileError, UnknownNameError
 
 Write = Callable[..., Path]

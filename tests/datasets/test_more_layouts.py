@@ -10,10 +10,9 @@ import cv2
 import numpy as np
 import pytest
 
-from stereogauge.datasets import load_dataset
+from stereogauge import load_dataset, read_disparity
 from stereogauge.errors import DatasetError, FileError
-from stereogauge.io import read_disparity
-from stereogauge.io.files import content_hash
+from stereogauge.io import content_hash
 from stereogauge.store.sources import scene_of_text, scene_text
 
 Write = Callable[..., Path]

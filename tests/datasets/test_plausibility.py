@@ -13,14 +13,13 @@ import pytest
 from msgspec.structs import replace
 from PIL import Image
 
+from stereogauge import Calibration, Scene, load_dataset, write_disparity
 from stereogauge.cli import main
-from stereogauge.datasets import load_dataset
 from stereogauge.datasets.agreement import other_view, sampled
 from stereogauge.datasets.plausibility import calibration_doubt, suspicion
 from stereogauge.datasets.results.find import find_results
-from stereogauge.io import write_disparity
-from stereogauge.io.files import DisparityFile, load_disparity
-from stereogauge.model import Calibration, DisparityMap, Scene
+from stereogauge.io import DisparityFile, load_disparity
+from stereogauge.model import DisparityMap
 
 Deform = Callable[[DisparityMap], DisparityMap]
 CAMERA = Calibration(focal=994.978, baseline=0.193001, doffs=31.186)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stereogauge.datasets import load_dataset
+from stereogauge import load_dataset
 
 FOLDERS = [
     ("middlebury-v2", "middlebury-v2", ("tsukuba", "venus", "teddy", "cones")),

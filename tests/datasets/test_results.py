@@ -10,11 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stereogauge.datasets import load_dataset
+from stereogauge import Dataset, Scene, StereogaugeError, load_dataset
 from stereogauge.datasets.results.find import FoundResults, find_results
-from stereogauge.errors import DatasetError, StereogaugeError, UnknownNameError
-from stereogauge.io.files import DisparityFile, content_hash, load_disparity
-from stereogauge.model import Dataset, Scene
+from stereogauge.errors import DatasetError, UnknownNameError
+from stereogauge.io import DisparityFile, content_hash, load_disparity
 
 Write = Callable[..., Path]
 

@@ -14,10 +14,9 @@ from msgspec.structs import replace
 from typer.testing import CliRunner
 
 import stereogauge as sg
+from stereogauge import StereogaugeError, read_disparity, write_disparity
 from stereogauge.cli import application
 from stereogauge.datasets.submission import BENCHMARKS, pack, pack_robust_vision
-from stereogauge.errors import StereogaugeError
-from stereogauge.io import read_disparity, write_disparity
 
 KITTI = np.full((375, 1242), 20.25, np.float32)
 

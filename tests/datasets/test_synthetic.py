@@ -11,13 +11,13 @@ import pytest
 from numpy.typing import NDArray
 
 import stereogauge as sg
+from stereogauge import Scene, StereogaugeError, load_dataset
 from stereogauge.cli import main
-from stereogauge.datasets import families, load_dataset
+from stereogauge.datasets import families
 from stereogauge.datasets.synthetic import load_synthetic, save_middlebury_layout
 from stereogauge.datasets.synthetic.scene import NEAR, PRESETS, SyntheticScene
 from stereogauge.datasets.synthetic.world import IDEAL, ImageModel, Renderer, Texture, World, patch, strip
-from stereogauge.errors import DatasetError, StereogaugeError
-from stereogauge.model import Scene
+from stereogauge.errors import DatasetError
 
 SIZE = (240, 320)
 

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from stereogauge.datasets import load_dataset
+from stereogauge import Dataset, Scene, load_dataset, write_disparity
 from stereogauge.datasets.plausibility import suspicion
 from stereogauge.datasets.validation import Validation, check_map, inspect_file, validate_files, validate_results
-from stereogauge.io import write_disparity
-from stereogauge.model import Dataset, DisparityMap, Scene
+from stereogauge.model import DisparityMap
 
 Write = Callable[..., Path]
 HEIGHT, WIDTH = 40, 120

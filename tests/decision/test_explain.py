@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stereogauge as sg
-from stereogauge.decision.explain import Explanation, explain
+from stereogauge import explain
+from stereogauge.decision.explain import Explanation
 from stereogauge.evaluation.stored_maps import map_origins
 from stereogauge.masks.geometric import PARTS
 from stereogauge.scores.column import Column

@@ -7,7 +7,7 @@ import pytest
 from tests.durations import least_time
 
 import stereogauge as sg
-from stereogauge.decision.explain import explain
+from stereogauge import explain
 from stereogauge.decision.pixels import (
     BOTH_WRONG,
     ONLY_FIRST,

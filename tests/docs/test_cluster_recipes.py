@@ -18,7 +18,7 @@ import pytest
 import yaml
 from tests.object_store import BUCKET, ObjectStore, free_port
 
-from stereogauge.store import open_store
+from stereogauge import open_store
 
 from .snippets import ROOT, Snippet, snippets
 from .test_snippets import check_options

@@ -9,10 +9,8 @@ import cv2
 import numpy as np
 import pytest
 
-from stereogauge.datasets import load_dataset
-from stereogauge.io import write_disparity
-from stereogauge.model import Dataset
-from stereogauge.store import Store, open_store
+from stereogauge import Dataset, load_dataset, open_store, write_disparity
+from stereogauge.store import Store
 
 SCENES = ("Barn", "Fence", "Hill")
 ALGORITHMS = ("near", "far", "holes")

@@ -13,13 +13,11 @@ import time
 import pytest
 from tests.cells import same_scores
 
+from stereogauge import Protocol, StereogaugeError, open_store
 from stereogauge.datasets.results.find import find_results
-from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.executors import Cluster
 from stereogauge.evaluation.progress import Progress
 from stereogauge.evaluation.run import make_plan, run_plan
-from stereogauge.protocol import Protocol
-from stereogauge.store import open_store
 
 pytestmark = [
     pytest.mark.cluster,

@@ -10,11 +10,10 @@ import pandas as pd
 import pytest
 
 import stereogauge as sg
+from stereogauge import StereogaugeError, open_store
 from stereogauge.cli import main
-from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.run import make_plan, run_plan
 from stereogauge.figures.confidence import error_density_data
-from stereogauge.store import open_store
 from stereogauge.tables.score_table import density_table
 
 SHAPE = (40, 50)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.errors import StereogaugeError
+from stereogauge import StereogaugeError
 from stereogauge.matching.result import MatcherOutput
 
 TRUTH = np.full((20, 30), 5, np.float32)

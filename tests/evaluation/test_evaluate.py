@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.errors import ProtocolError, SizeError, StereogaugeError
+from stereogauge import StereogaugeError
+from stereogauge.errors import ProtocolError, SizeError
 from stereogauge.tables.formats import latex_tabular
 from stereogauge.tables.score_table import score_table
 from stereogauge.text import number_text

@@ -18,13 +18,13 @@ import psutil
 import pytest
 from tests.cells import same_scores
 
+from stereogauge import Protocol, open_store
 from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import StoreError
 from stereogauge.evaluation.processes import LocalProcesses
 from stereogauge.evaluation.run import Plan, Summary, make_plan, run_plan
-from stereogauge.protocol import Protocol
 from stereogauge.scores.score import CellScores
-from stereogauge.store import Store, open_store
+from stereogauge.store import Store
 
 PROTOCOL = Protocol(metrics=("bad@1", "bad@2", "mae", "rms", "quantile@95"), regions=("all", "nonocc", "disc"))
 KILLS_OF_MAIN = 12

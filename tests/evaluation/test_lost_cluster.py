@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stereogauge.errors import StereogaugeError
+from stereogauge import StereogaugeError
 from stereogauge.evaluation import executors
 from stereogauge.evaluation.executors import Cluster, Tasks, alive_check
 

@@ -11,17 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from stereogauge import Protocol, Scene, StereogaugeError, read_disparity
 from stereogauge.datasets.declaration import search_range
-from stereogauge.errors import MatcherError, StereogaugeError
+from stereogauge.errors import MatcherError
 from stereogauge.evaluation.executors import InProcess
 from stereogauge.evaluation.fingerprints import ContentHashes
 from stereogauge.evaluation.matchers import make_maps, wanted_matcher
 from stereogauge.evaluation.memory import PeakMemory
 from stereogauge.evaluation.progress import Progress
 from stereogauge.evaluation.run import make_plan, run_plan
-from stereogauge.io import read_disparity
-from stereogauge.model import Scene
-from stereogauge.protocol import Protocol
 
 WRITER = """import sys
 left, right, out, ndisp = sys.argv[1:]

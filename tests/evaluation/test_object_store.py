@@ -19,7 +19,8 @@ from tests.cells import same_scores
 from tests.evaluation.conftest import Benchmark
 from tests.object_store import BUCKET, ObjectStore, free_port
 
-from stereogauge.datasets import load_dataset, open_dataset
+from stereogauge import Protocol, load_dataset, open_store
+from stereogauge.datasets import open_dataset
 from stereogauge.datasets.results.find import find_results
 from stereogauge.datasets.validation import validate_results
 from stereogauge.errors import FileError, StoreError, Unreachable
@@ -30,9 +31,8 @@ from stereogauge.evaluation.progress import Progress
 from stereogauge.evaluation.run import Plan, check_origins, make_plan, run_plan
 from stereogauge.io import remote
 from stereogauge.io.remote import file_cache, place
-from stereogauge.protocol import Protocol
 from stereogauge.scores.score import CellScores
-from stereogauge.store import Store, open_store
+from stereogauge.store import Store
 
 PROTOCOL = Protocol(metrics=("bad@1", "mae", "quantile@95"), regions=("all", "nonocc", "disc"))
 

@@ -8,15 +8,12 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from stereogauge import Dataset, Protocol, ResultSet, Scene, StereogaugeError, write_disparity
 from stereogauge.datasets.results.find import find_results
-from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation import fingerprints
 from stereogauge.evaluation.fingerprints import ContentHashes
 from stereogauge.evaluation.run import LARGEST_GROUP, Plan, make_plan, run_plan
-from stereogauge.io import write_disparity
 from stereogauge.metrics import registry
-from stereogauge.model import Dataset, ResultSet, Scene
-from stereogauge.protocol import Protocol
 from stereogauge.scores.column import declared_columns
 
 PROTOCOL = Protocol(metrics=("bad@1", "mae"), regions=("all", "nonocc"))

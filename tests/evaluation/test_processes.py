@@ -14,7 +14,8 @@ import numpy as np
 import psutil
 import pytest
 
-from stereogauge.errors import FileError, MissingDependency, StereogaugeError
+from stereogauge import StereogaugeError
+from stereogauge.errors import FileError, MissingDependency
 from stereogauge.evaluation.processes import CallCancelled, OpenedFile, TimeLimitExceeded, WorkerDied, WorkerProcess
 
 

@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 import stereogauge as sg
+from stereogauge import write_disparity
 from stereogauge.cli import application
 from stereogauge.errors import FileError
 from stereogauge.evaluation.published import PrintedNumber, agreements, in_words, read_published
-from stereogauge.io import write_disparity
 
 PRESETS = ("raft-stereo", "gwcnet", "psmnet", "kitti-2015", "openstereo")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from stereogauge import open_store
 from stereogauge.cli import main
-from stereogauge.store import open_store
 
 MANIFESTS = Path(__file__).parents[2] / "docs" / "manifests"
 COMMANDS = (

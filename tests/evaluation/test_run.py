@@ -10,6 +10,7 @@ import pytest
 from tests.cells import same_scores
 
 import stereogauge as sg
+from stereogauge import Dataset, Protocol, ResultSet, Scene, open_store, write_disparity
 from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import StoreError
 from stereogauge.evaluation.executors import InProcess
@@ -17,11 +18,7 @@ from stereogauge.evaluation.memory import BYTES_PER_PIXEL, BYTES_PER_WORKER, fit
 from stereogauge.evaluation.processes import LocalProcesses, WorkerDied
 from stereogauge.evaluation.progress import Lines, Reading
 from stereogauge.evaluation.run import make_plan, run_plan
-from stereogauge.io import write_disparity
-from stereogauge.model import Dataset, ResultSet, Scene
-from stereogauge.protocol import Protocol
 from stereogauge.scores.score import cells_of_scores
-from stereogauge.store import open_store
 
 PROTOCOL = Protocol(metrics=("bad@1", "mae", "seconds"), regions=("all", "nonocc"))
 

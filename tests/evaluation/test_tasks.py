@@ -6,7 +6,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, Future
 
 import pytest
 
-from stereogauge.errors import StereogaugeError
+from stereogauge import StereogaugeError
 from stereogauge.evaluation.executors import AHEAD, Tasks, is_lost_worker
 from stereogauge.evaluation.processes import TimeLimitExceeded, WorkerDied
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from stereogauge import StereogaugeError, read_disparity
 from stereogauge.datasets.archives import Limits, member_names, unpack
-from stereogauge.errors import StereogaugeError
-from stereogauge.io import read_disparity
 
 
 def read_all(folder: str, names: list[str], options: dict[str, Any]) -> list[tuple[str, str]]:

@@ -24,9 +24,8 @@ from tests.web import uploads
 from tests.web.small import make_store, serving_store
 from tests.web.submitters import RULES, benchmark_on
 
+from stereogauge import open_store, write_disparity
 from stereogauge.evaluation.processes import TimeLimitExceeded, WorkerDied, WorkerProcess
-from stereogauge.io import write_disparity
-from stereogauge.store import open_store
 
 BATCH = 100
 MEMORY = 6 << 30

@@ -24,8 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stereogauge.errors import StereogaugeError
-from stereogauge.io import read_disparity
+from stereogauge import StereogaugeError, read_disparity
 
 HEIGHT, WIDTH = 24, 40
 ADDRESS_SPACE = 4 << 30

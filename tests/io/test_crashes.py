@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from tests.io.malformed import exr_file, hdf5_file
 
+from stereogauge import read_disparity, write_disparity
 from stereogauge.cli import main
 from stereogauge.errors import FileError
-from stereogauge.io import isolated, read_disparity, write_disparity
+from stereogauge.io import isolated
 
 CRASHES = sorted((Path(__file__).parent / "crashes").iterdir())
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from stereogauge import read_disparity
 from stereogauge.errors import FileError, UnknownNameError
-from stereogauge.io import ENCODINGS, read_disparity
+from stereogauge.io import ENCODINGS
 
 HEAVY = ("cv2", "h5py", "tifffile", "imagecodecs", "OpenEXR", "PIL", "scipy", "pandas", "fsspec")
 

@@ -16,18 +16,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from stereogauge import read_disparity, write_disparity
 from stereogauge.errors import FileError, SizeError
-from stereogauge.io import (
-    DisparityFile,
-    ImageFile,
-    MaskFile,
-    content_hash,
-    load_disparity,
-    load_image,
-    load_mask,
-    read_disparity,
-    write_disparity,
-)
+from stereogauge.io import DisparityFile, ImageFile, MaskFile, content_hash, load_disparity, load_image, load_mask
 
 
 def write_png(path: Path, samples: Any) -> Path:

@@ -13,8 +13,8 @@ import OpenEXR
 import pytest
 import tifffile
 
+from stereogauge import read_disparity
 from stereogauge.errors import FileError, MissingDependency
-from stereogauge.io import read_disparity
 
 VALUES = np.array([[1.5, np.inf, -2.25], [np.nan, 0.0, 100.125]], np.float32)
 KNOWN = np.array([[1.5, np.nan, -2.25], [np.nan, 0.0, 100.125]], np.float32)

@@ -8,8 +8,8 @@ import cv2
 import numpy as np
 import pytest
 
+from stereogauge import read_disparity, write_disparity
 from stereogauge.errors import FileError, SizeError
-from stereogauge.io import read_disparity, write_disparity
 
 
 def write_png(path: Path, samples: list[object], kind: type[np.generic] = np.uint8) -> Path:

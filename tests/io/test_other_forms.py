@@ -13,8 +13,9 @@ import scipy.io
 from numpy.typing import NDArray
 
 import stereogauge as sg
-from stereogauge.errors import FileError, SizeError, StereogaugeError
-from stereogauge.io.files import DisparityFile, content_hash
+from stereogauge import StereogaugeError
+from stereogauge.errors import FileError, SizeError
+from stereogauge.io import DisparityFile, content_hash
 
 CAMERA = sg.Calibration(focal=1000, baseline=0.2, doffs=5)
 VALUES = np.array([[4.0, 8.5, 16.0], [20.0, 25.0, 40.0]], np.float32)

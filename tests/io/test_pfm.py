@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from stereogauge import read_disparity, write_disparity
 from stereogauge.errors import FileError
-from stereogauge.io import read_disparity, write_disparity
 
 
 def write(path: Path, header: bytes, order: str = "<", values: tuple[float, ...] = (1, 2, 3, 4, 5, 6)) -> Path:

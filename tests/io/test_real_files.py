@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stereogauge.io import MaskFile, inspect_disparity, load_image, load_mask, read_disparity
+from stereogauge import read_disparity
+from stereogauge.io import MaskFile, inspect_disparity, load_image, load_mask
 
 
 @pytest.mark.parametrize(

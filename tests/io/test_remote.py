@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from tests.object_store import BUCKET, ObjectStore, forget_connections
 
+from stereogauge import read_disparity, write_disparity
 from stereogauge.errors import FileError, Unreachable
-from stereogauge.io import read_disparity, write_disparity
+from stereogauge.io import content_hash
 from stereogauge.io.content import fetch, stream
-from stereogauge.io.files import content_hash
 from stereogauge.io.remote import (
     Entry,
     FileCache,

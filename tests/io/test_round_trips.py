@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from stereogauge import read_disparity, write_disparity
 from stereogauge.errors import FileError, SizeError
-from stereogauge.io import ENCODINGS, read_disparity, write_disparity
+from stereogauge.io import ENCODINGS
 from stereogauge.model import DisparityMap
 
 SHAPES = hnp.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=40)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from tests.io.malformed import exr_file, hdf5_file, npy_file, npz_file
 
+from stereogauge import read_disparity, write_disparity
 from stereogauge.errors import FileError, SizeError
-from stereogauge.io import read_disparity, write_disparity
 
 LARGE = (1500, 2000)
 

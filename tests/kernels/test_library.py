@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stereogauge import kernels
-from stereogauge.errors import StereogaugeError
+from stereogauge import StereogaugeError, kernels
 from stereogauge.kernels import library, pixelwise
 from stereogauge.kernels.library import FLAG, REAL, Array, Reads, Writes, native
 

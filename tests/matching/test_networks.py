@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
+from stereogauge import StereogaugeError
 from stereogauge.cli import main
-from stereogauge.errors import MatcherError, StereogaugeError
+from stereogauge.errors import MatcherError
 from stereogauge.evaluation.executors import InProcess
 from stereogauge.evaluation.fingerprints import ContentHashes
 from stereogauge.evaluation.matchers import make_maps, map_key, wanted_matcher

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
+from stereogauge import ResultSet, Scene, load_protocol
 from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.errors import SizeError
-from stereogauge.io.files import DisparityFile
+from stereogauge.io import DisparityFile
 from stereogauge.metrics.self_consistency import left_right_difference
-from stereogauge.model import ResultSet, Scene
-from stereogauge.protocol import load_protocol
 from stereogauge.scores.score import Score
 
 NAN = np.nan

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.model import Scene
-from stereogauge.protocol import Protocol
+from stereogauge import Protocol, Scene
 from stereogauge.scores.score import Score
 
 HEIGHT, WIDTH, EDGE = 80, 160, 80

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import stereogauge as sg
-from stereogauge.model import Scene
+from stereogauge import Scene
 from stereogauge.scores.score import Score
 
 HEIGHT, WIDTH = 140, 200

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import stereogauge as sg
+from stereogauge import Scene
 from stereogauge.errors import FileError, SizeError
 from stereogauge.metrics.surfaces import circular_earth_movers_distance
-from stereogauge.model import Scene
 from stereogauge.scores.score import Score
 
 HEIGHT, WIDTH = 120, 160

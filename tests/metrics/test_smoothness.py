@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stereogauge as sg
-from stereogauge.io.files import DisparityFile
+from stereogauge import Scene
+from stereogauge.io import DisparityFile
 from stereogauge.metrics.self_consistency import acceleration, gradient_length
-from stereogauge.model import Scene
 
 STEP = np.array([[1, 1, 5, 5]] * 3, np.float32)
 

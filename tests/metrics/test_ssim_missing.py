@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from skimage.metrics import structural_similarity
 
 import stereogauge as sg
+from stereogauge import Calibration, Scene
 from stereogauge.metrics.image_quality import range_ssim
-from stereogauge.model import Calibration, Scene
 
 PEAK = 64
 

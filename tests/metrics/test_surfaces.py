@@ -9,11 +9,10 @@ import pytest
 from skimage import filters
 
 import stereogauge as sg
+from stereogauge import Calibration, Scene, load_protocol
 from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.surfaces import hessian_norm, metric_normals
-from stereogauge.model import Calibration, Scene
-from stereogauge.protocol import load_protocol
 
 HEIGHT, WIDTH = 120, 160
 Y, X = np.mgrid[:HEIGHT, :WIDTH].astype(np.float64)

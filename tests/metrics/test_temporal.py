@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
+from stereogauge import open_store, write_disparity
 from stereogauge.evaluation.run import make_plan, run_plan
-from stereogauge.io import write_disparity
-from stereogauge.store import open_store
 
 
 @pytest.fixture

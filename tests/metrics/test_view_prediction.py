@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from skimage.metrics import mean_squared_error, peak_signal_noise_ratio, structural_similarity
 
 import stereogauge as sg
+from stereogauge import Scene
 from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.errors import SizeError
 from stereogauge.kernels.views import splat_forward, warp_backward
-from stereogauge.model import Scene
 
 NAN = np.nan
 METRICS = ["view-mse", "view-psnr", "view-mssim"]

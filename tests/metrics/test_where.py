@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 import stereogauge as sg
+from stereogauge import Protocol, StereogaugeError
 from stereogauge.confidence_measures.files import ConfidenceSource
-from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.evaluate import measure
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics import costs as where
@@ -20,7 +20,6 @@ from stereogauge.metrics.costs import worst_blocks
 from stereogauge.metrics.declaration import BoundMetric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.registry import metrics, parse_column, parse_metric
-from stereogauge.protocol import Protocol
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from stereogauge.errors import StereogaugeError
+from stereogauge import StereogaugeError
 from stereogauge.ranking import Column, ScoreCube
 from stereogauge.ranking.across import rank_across, schulze
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from tests.metrics.test_deletions import damaged, synthetic
 
 import stereogauge as sg
+from stereogauge import open_store
 from stereogauge.ranking.profile import load_profile, shipped_profiles
 from stereogauge.scores.aggregation import charged
-from stereogauge.store import open_store
 from stereogauge.web.scores.rankings import rank_answer
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.selection import SelectionQuery

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from scipy.integrate import quad
 from scipy.stats import chi2, friedmanchisquare, norm, wilcoxon
 
-from stereogauge.errors import StereogaugeError
-from stereogauge.ranking import Column, ScoreCube, rank
+from stereogauge import StereogaugeError, rank
+from stereogauge.ranking import Column, ScoreCube
 from stereogauge.ranking.bootstrap import beats, bootstrap
 from stereogauge.ranking.costs import prepare
 from stereogauge.ranking.model import models

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from tests.metrics.test_deletions import DELETIONS, FREE, Case, damaged, doubt_of, real, synthetic
 
 import stereogauge as sg
-from stereogauge.errors import StereogaugeError
+from stereogauge import StereogaugeError, rank
 from stereogauge.metrics.declaration import Statistic
-from stereogauge.ranking import rank
-from stereogauge.ranking.model import Ranking
+from stereogauge.ranking import Ranking
 from stereogauge.scores.aggregation import usable_scores
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube

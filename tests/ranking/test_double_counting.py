@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from stereogauge.errors import StereogaugeError
+from stereogauge import StereogaugeError
 from stereogauge.masks.standard import PARTITION
 from stereogauge.ranking import Column, ScoreCube
 from stereogauge.ranking.relations import NESTED, DoubleCounting, double_counting, nested, partition

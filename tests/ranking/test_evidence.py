@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.errors import StereogaugeError
-from stereogauge.ranking import Column, ScoreCube, rank
+from stereogauge import StereogaugeError, rank
+from stereogauge.ranking import Column, ScoreCube
 from stereogauge.ranking.costs import prepare, richest
 from stereogauge.scores.aggregation import usable_scores
 from stereogauge.scores.facts import SceneFacts

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.errors import StereogaugeError
-from stereogauge.ranking import ScoreCube, rank
+from stereogauge import StereogaugeError, rank
+from stereogauge.ranking import ScoreCube
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.costs import Costs
 from stereogauge.ranking.model import Model, Outcome, models

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from stereogauge.errors import StereogaugeError
-from stereogauge.ranking import Ranking, ScoreCube, rank
+from stereogauge import StereogaugeError, rank
+from stereogauge.ranking import Ranking, ScoreCube
 
 Build = Callable[..., ScoreCube]
 NAN = float("nan")

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from pymoo.util.nds.non_dominated_sorting import NonDominatedSorting
 
-from stereogauge.ranking import Column, Ranking, ScoreCube, rank
+from stereogauge import rank
+from stereogauge.ranking import Column, Ranking, ScoreCube
 from stereogauge.ranking.models.pareto import dominance, layers
 from stereogauge.ranking.ranks import Ties, tied_ranks
 

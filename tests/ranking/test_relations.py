@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from stereogauge.errors import StereogaugeError
-from stereogauge.ranking import Column, ScoreCube, rank
+from stereogauge import StereogaugeError, rank
+from stereogauge.ranking import Column, ScoreCube
 from stereogauge.ranking.relations import (
     determination,
     line,

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from stereogauge.errors import StereogaugeError
-from stereogauge.ranking import ScoreCube, rank
+from stereogauge import StereogaugeError, rank
+from stereogauge.ranking import ScoreCube
 from stereogauge.ranking.profile import load_profile, property_of, shipped_profiles
 from stereogauge.ranking.ranks import normalised
 from stereogauge.ranking.weighted_score import break_even, effective_weights, weigh

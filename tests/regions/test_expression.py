@@ -12,7 +12,8 @@ from PIL import Image
 
 import stereogauge as sg
 from stereogauge.errors import UnknownNameError
-from stereogauge.io.files import LabelImage, content_hash, load_mask
+from stereogauge.io import content_hash, load_mask
+from stereogauge.io.files import LabelImage
 from stereogauge.masks import expression
 from stereogauge.masks.expression import check_region, parse_region, region_id, region_version
 from stereogauge.scores.column import Column

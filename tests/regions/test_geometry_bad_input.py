@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
+from stereogauge import Protocol, Scene, load_protocol
 from stereogauge.errors import SizeError
 from stereogauge.metrics.registry import metrics
-from stereogauge.model import Scene
-from stereogauge.protocol import Protocol, load_protocol
 
 SHARES = ("d-fat", "d-thin", "f-frag", "f-fat", "f-missing", "f-thin")
 GEOMETRY = ["d-fat", "d-thin", "d-fuz", "d-fuz-rel", "p-bump", "p-bump-rel", "p-off", "p-mis", "p-bump-bad@1"]

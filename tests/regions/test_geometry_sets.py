@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import ndimage
 
+from stereogauge import Protocol, Scene
 from stereogauge.errors import NotApplicable, ProtocolError, SizeError
 from stereogauge.masks.geometry.edges import distance_to, smoothed
 from stereogauge.masks.geometry.planes import plane_normals
 from stereogauge.masks.geometry.sets import GeometrySets, geometry_sets
 from stereogauge.masks.scene_regions import SceneRegions
-from stereogauge.model import Scene
-from stereogauge.protocol import GeometryParameters, Protocol
+from stereogauge.protocol import GeometryParameters
 
 HEIGHT, WIDTH = 300, 400
 EVERYWHERE = np.ones((HEIGHT, WIDTH), bool)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import stereogauge as sg
-from stereogauge.errors import NotApplicable, ProtocolError, SizeError, StereogaugeError
+from stereogauge import StereogaugeError
+from stereogauge.errors import NotApplicable, ProtocolError, SizeError
 from stereogauge.masks import scene_regions
 from stereogauge.masks.declaration import declared_regions
 from stereogauge.masks.standard import PARTITION, check_partition

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.errors import StereogaugeError
+from stereogauge import StereogaugeError
 from stereogauge.ranking.profile import load_profile, shipped_profiles
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from stereogauge import open_store
 from stereogauge.scores.column import VersionedColumn
 from stereogauge.scores.score import CellScores
-from stereogauge.store import Store, open_store
+from stereogauge.store import Store
 
 COLUMNS = tuple(VersionedColumn(metric, 1, region, 1) for metric in ("bad@1", "mae") for region in ("all", "nonocc"))
 

@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 
 import stereogauge as sg
+from stereogauge import open_store
 from stereogauge.cli import main
 from stereogauge.errors import StoreError
 from stereogauge.scores.score import CellScores
-from stereogauge.store import open_store, schema
+from stereogauge.store import schema
 from stereogauge.store.migrations import prepare
 
 FILES = 40

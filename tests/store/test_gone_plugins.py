@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
+from stereogauge import load_protocol
 from stereogauge.cli import main
-from stereogauge.protocol import load_protocol
 from stereogauge.registry import PluginWarning
 from stereogauge.scores.column import Column, VersionedColumn
 from stereogauge.scores.score import CellScores

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from stereogauge.io.files import DisparityFile, ImageFile, MaskFile
+from stereogauge.io import DisparityFile, ImageFile, MaskFile
 from stereogauge.store.rows import further_name, names_sum
 from stereogauge.store.sources import paths_of, source_of_text, source_text, source_values
 

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from tests.cells import same_scores
 
 import stereogauge as sg
+from stereogauge import Calibration, Dataset, ResultSet, Scene, open_store
 from stereogauge.errors import StoreError, UnknownNameError
-from stereogauge.io.files import DisparityFile, MaskFile
-from stereogauge.model import Calibration, Dataset, ResultSet, Scene
+from stereogauge.io import DisparityFile, MaskFile
 from stereogauge.scores.column import VersionedColumn
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.score import CellScores, Failure
-from stereogauge.store import Store, open_store, schema
+from stereogauge.store import Store, schema
 from stereogauge.store.write import MapRecord
 
 BAD_ALL = VersionedColumn("bad@1", 1, "all", 1)

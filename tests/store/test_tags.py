@@ -9,9 +9,9 @@ import pytest
 import sqlalchemy as sql
 
 import stereogauge as sg
+from stereogauge import StereogaugeError, open_store
 from stereogauge.datasets.results.find import find_results
-from stereogauge.errors import StereogaugeError
-from stereogauge.store import open_store, schema
+from stereogauge.store import schema
 from stereogauge.store.engine import Database
 from stereogauge.store.migrations import prepare
 

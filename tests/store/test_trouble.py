@@ -16,8 +16,9 @@ import pytest
 import sqlalchemy as sql
 from tests.cells import same_scores
 
+from stereogauge import open_store
 from stereogauge.errors import StoreError
-from stereogauge.store import Store, open_store, schema
+from stereogauge.store import Store, schema
 from stereogauge.store.engine import Database
 from stereogauge.store.migrations import STEPS, current_version, prepare
 from stereogauge.store.write import MapRecord

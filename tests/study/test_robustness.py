@@ -10,7 +10,7 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.errors import SizeError
-from stereogauge.io.files import DisparityFile
+from stereogauge.io import DisparityFile
 from stereogauge.study.robustness import robustness, robustness_over_time, robustness_table
 
 NAN = np.nan

@@ -13,7 +13,7 @@ import pytest
 
 import stereogauge as sg
 from stereogauge.datasets.synthetic import load_synthetic
-from stereogauge.io.files import DisparityFile, MaskFile
+from stereogauge.io import DisparityFile, MaskFile
 from stereogauge.study.run import (
     GEOMETRY_METRICS,
     Sensitivity,

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import stereogauge as sg
+from stereogauge import tune
 from stereogauge.matching.declaration import Matcher, MatcherParameter
-from stereogauge.tuning import tune
 
 
 def scenes() -> list[sg.Scene]:

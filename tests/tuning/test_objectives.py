@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import stereogauge as sg
-from stereogauge.errors import StereogaugeError
+from stereogauge import StereogaugeError
 from stereogauge.scores.column import Column
 from stereogauge.scores.facts import SceneFacts, usual_maximum
 from stereogauge.scores.score import Score

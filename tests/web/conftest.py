@@ -12,7 +12,8 @@ import pytest
 from tests.web.small import make_store, serving
 from tests.web.visitor import CHROMIUM, FLAGS, Visitor
 
-from stereogauge.store import Store, open_store
+from stereogauge import open_store
+from stereogauge.store import Store
 from stereogauge.web.app import create_app
 from stereogauge.web.export import export_site
 from stereogauge.web.site import Site

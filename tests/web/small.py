@@ -15,11 +15,9 @@ import uvicorn
 from fastapi import FastAPI
 
 import stereogauge as sg
-from stereogauge.datasets import load_dataset
+from stereogauge import Dataset, ResultSet, load_dataset, open_store, write_disparity
 from stereogauge.evaluation.run import make_plan, run_plan
-from stereogauge.io import write_disparity
-from stereogauge.model import Dataset, ResultSet
-from stereogauge.store import Store, open_store
+from stereogauge.store import Store
 from stereogauge.web.app import create_app
 from stereogauge.web.hiding import Hidden
 from stereogauge.web.server import server_config

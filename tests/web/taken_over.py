@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 from typing import IO, Any
 
+from stereogauge import read_disparity
 from stereogauge.errors import FileError
-from stereogauge.io import read_disparity
 from stereogauge.web.submissions.decoding import _Upload, list_upload, read_map
 
 

@@ -12,7 +12,7 @@ from tests.web.small import MARKUP, make_store, serving_store
 from tests.web.visitor import BROWSER, Visitor
 
 import stereogauge as sg
-from stereogauge.store import open_store
+from stereogauge import open_store
 
 pytestmark = BROWSER
 WEIGHTS = "weights=bad%401%3D2&weights=rms%3D1"

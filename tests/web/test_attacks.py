@@ -34,11 +34,11 @@ from tests.web.small import SHAPE
 from tests.web.submitters import RULES, Benchmark, SameProcess, benchmark_on, queue_upload
 from tests.web.test_submissions import benchmark_at
 
+from stereogauge import open_store
 from stereogauge.errors import StoreError
 from stereogauge.io import encodings
 from stereogauge.scores.column import Column
 from stereogauge.scores.score import CellScores
-from stereogauge.store import open_store
 from stereogauge.web import refusals, security
 from stereogauge.web.submissions import evaluations
 from stereogauge.web.submissions.decoding import Listing

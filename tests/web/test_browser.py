@@ -20,7 +20,7 @@ from tests.web import uploads
 from tests.web.small import MARKUP, SCENES, serving, truth
 from tests.web.visitor import BROWSER, PULL, Visitor
 
-from stereogauge.store import open_store
+from stereogauge import open_store
 from stereogauge.web.app import create_app
 from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource

@@ -16,8 +16,8 @@ from tests.web.submitters import RULES, SameProcess
 from tests.web.test_submissions import benchmark_at
 
 import stereogauge as sg
+from stereogauge import open_store
 from stereogauge.cli import main
-from stereogauge.store import open_store
 from stereogauge.web.server import listening
 from stereogauge.web.submissions.folders import only_server
 

@@ -13,14 +13,13 @@ import pytest
 from tests.web.small import PROTOCOL, SHAPE, estimates, serving_store, truth, write_dataset
 
 import stereogauge as sg
+from stereogauge import ResultSet, open_store, write_disparity
 from stereogauge.confidence_measures.evaluation import combination_bound
 from stereogauge.confidence_measures.paper import PAPER
 from stereogauge.confidence_measures.sparsification import is_bad, sparsify_by
 from stereogauge.datasets.declaration import dataset_threshold
 from stereogauge.evaluation.run import make_plan, run_plan
-from stereogauge.io import write_disparity
-from stereogauge.model import ResultSet
-from stereogauge.store import Store, open_store
+from stereogauge.store import Store
 
 get = functools.partial(httpx.get, timeout=60)
 

@@ -15,7 +15,7 @@ import pytest
 from benchmarks.bench_web import served
 from tests.web.small import serving, serving_store
 
-from stereogauge.errors import StereogaugeError
+from stereogauge import StereogaugeError
 from stereogauge.stages import UsedUpError, checkpoint
 from stereogauge.store import Store
 from stereogauge.web.app import create_app

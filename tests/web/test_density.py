@@ -14,11 +14,10 @@ from tests.web.small import PROTOCOL, SCENES, estimates, serving_store, truth, w
 from tests.web.visitor import BROWSER, Visitor
 
 import stereogauge as sg
+from stereogauge import open_store, write_disparity
 from stereogauge.evaluation.run import make_plan, run_plan
-from stereogauge.io import write_disparity
 from stereogauge.metrics.declaration import COUNTS
 from stereogauge.metrics.registry import metrics
-from stereogauge.store import open_store
 
 TAGS = {"good": {"technique": "global"}, "rough": {"technique": "learned", "trained-on": ["here", "there"]}}
 

@@ -9,8 +9,8 @@ import httpx
 import pytest
 from tests.web.small import MARKUP
 
-from stereogauge.errors import StereogaugeError
-from stereogauge.store import Store, open_store
+from stereogauge import StereogaugeError, open_store
+from stereogauge.store import Store
 from stereogauge.web.export import address, export_site
 from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource

@@ -19,9 +19,10 @@ import pytest
 from tests.web import uploads
 from tests.web.submitters import RULES, SameProcess, queue_upload
 
+from stereogauge import open_store
 from stereogauge.errors import StoreError
 from stereogauge.evaluation.processes import CallCancelled, WorkerDied
-from stereogauge.store import Store, open_store
+from stereogauge.store import Store
 from stereogauge.web.source import StoreSource
 from stereogauge.web.submissions import folders
 from stereogauge.web.submissions.api import HostedSubmissions

@@ -15,10 +15,10 @@ from tests.web.submitters import RULES, SameProcess
 from tests.web.test_submissions import benchmark_at
 
 import stereogauge as sg
+from stereogauge import open_store, read_disparity, write_disparity
 from stereogauge.evaluation.run import make_plan, run_plan
-from stereogauge.io import read_disparity, write_disparity
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.store import Store, open_store
+from stereogauge.store import Store
 from stereogauge.web.app import create_app
 from stereogauge.web.hiding import Hidden, most_bits, supported
 from stereogauge.web.site import Site

@@ -14,7 +14,8 @@ import pytest
 from tests.web.small import serving_store
 from tests.web.visitor import BROWSER, PULL, Visitor
 
-from stereogauge.store import Store, open_store
+from stereogauge import open_store
+from stereogauge.store import Store
 
 pytestmark = BROWSER
 AS_SEEN = """() => [...document.querySelectorAll("#board tr[data-algorithm]")]

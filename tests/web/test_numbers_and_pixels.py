@@ -17,11 +17,9 @@ from tests.web.small import MARKUP, PROTOCOL, SHAPE, estimates, serving_store, t
 from tests.web.visitor import BROWSER, Visitor
 
 import stereogauge as sg
-from stereogauge.datasets import load_dataset
+from stereogauge import ResultSet, load_dataset, open_store, write_disparity
 from stereogauge.evaluation.run import make_plan, run_plan
-from stereogauge.io import write_disparity
-from stereogauge.model import ResultSet
-from stereogauge.store import Store, open_store
+from stereogauge.store import Store
 
 pytestmark = BROWSER
 

@@ -16,11 +16,8 @@ import pytest
 from tests.web.small import PROTOCOL, SHAPE, make_store, serving_store, truth
 from tests.web.visitor import BROWSER, Visitor
 
-from stereogauge.datasets import load_dataset
+from stereogauge import ResultSet, load_dataset, open_store, write_disparity
 from stereogauge.evaluation.run import make_plan, run_plan
-from stereogauge.io import write_disparity
-from stereogauge.model import ResultSet
-from stereogauge.store import open_store
 
 FILLED = PROTOCOL.replace(name="filled", invalid="fill", metrics=["bad@1", "rms"], regions=["all"])
 WEIGHED = PROTOCOL.replace(

@@ -13,7 +13,8 @@ from tests.web import uploads
 from tests.web.small import make_store, serving_store
 from tests.web.submitters import benchmark_on
 
-from stereogauge.store import Store, open_store
+from stereogauge import open_store
+from stereogauge.store import Store
 from stereogauge.web.source import StoreSource
 
 pytestmark = pytest.mark.postgres

@@ -16,8 +16,8 @@ from tests.web.submitters import Benchmark, SameProcess, benchmark_on
 from tests.web.test_scenes import decoded
 from tests.web.visitor import BROWSER, Visitor
 
+from stereogauge import open_store
 from stereogauge.figures.pictures import render_disparity
-from stereogauge.store import open_store
 from stereogauge.web.hiding import coarse
 
 NAME, ERROR = "not yet public", 1.5

@@ -15,8 +15,8 @@ from tests.web.small import PROTOCOL, make_store, serving_store
 from tests.web.test_one_scope import add
 from tests.web.visitor import BROWSER, Visitor
 
+from stereogauge import open_store
 from stereogauge.masks.geometric import PARTS
-from stereogauge.store import open_store
 
 PROPORTIONS = "disc=0.6,textureless=0.4"
 SCOPE = {"dataset": "parts", "proportions": PROPORTIONS}

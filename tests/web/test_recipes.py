@@ -21,8 +21,8 @@ import yaml
 from tests.web import uploads
 from tests.web.submitters import RULES, SameProcess
 
+from stereogauge import open_store
 from stereogauge.cli.serve import command
-from stereogauge.store import open_store
 from stereogauge.web.app import create_app
 from stereogauge.web.security import LOCAL_HOSTS
 from stereogauge.web.server import server_config

@@ -16,6 +16,7 @@ import pytest
 from tests.web.small import MARKUP, METRICS, PROTOCOL, REGIONS, SCENES, serving, serving_store
 
 import stereogauge as sg
+from stereogauge import open_store
 from stereogauge.masks.declaration import declared_regions
 from stereogauge.metrics.registry import metrics
 from stereogauge.ranking.bootstrap import bootstrap
@@ -23,7 +24,7 @@ from stereogauge.ranking.relations import determination, scatter, score_histogra
 from stereogauge.ranking.significance import friedman, wilcoxon_pairs
 from stereogauge.scores.aggregation import aggregated
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.store import Store, open_store
+from stereogauge.store import Store
 from stereogauge.web.app import create_app
 from stereogauge.web.scores.catalogue import formula_picture
 from stereogauge.web.site import Site

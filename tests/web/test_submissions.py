@@ -18,8 +18,8 @@ from tests.web.small import PROTOCOL, SCENES, SHAPE
 from tests.web.submitters import RULES, WAIT, Benchmark, SameProcess, benchmark_on, queue_upload
 
 import stereogauge as sg
+from stereogauge import open_store
 from stereogauge.evaluation.processes import WorkerDied, WorkerProcess
-from stereogauge.store import open_store
 from stereogauge.web.errors import RefusedError
 from stereogauge.web.source import StoreSource
 from stereogauge.web.submissions.access import Tokens
