@@ -238,6 +238,8 @@ def test_the_shared_pass_gives_what_the_definition_gives(name: str, invalid: str
         defined = metric.statistic(m, region, metric.sums(m, region, *arguments))
         assert (fused.count, fused.missing, fused.note) == (defined.count, defined.missing, defined.note)
         assert fused.sum == pytest.approx(defined.sum, rel=1e-6)
+        assert (fused.charged is None) == (defined.charged is None)
+        assert fused.kept_sum == pytest.approx(defined.kept_sum, rel=1e-6)
         if metric.classifies:
             assert fused.sum == defined.sum
 

@@ -367,3 +367,19 @@ def test_large_and_odd_maps_equal_plain_numpy(shape: tuple[int, int], kind: str)
         }
         for metric, value in expected.items():
             assert result.value(metric, name) == pytest.approx(value, rel=1e-11, abs=1e-12), (metric, name)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.97])
+@pytest.mark.parametrize("percentage", [0, 37, 50, 95, 100])
+def test_a_quantile_with_missing_pixels_charged_is_that_of_the_filled_errors(share: float, percentage: int) -> None:
+    random = np.random.default_rng(7)
+    truth = random.uniform(5, 45, (40, 60)).astype(np.float32)
+    estimate = (truth + random.standard_cauchy(truth.shape) * 8).astype(np.float32)  # some errors are beyond 40 px
+    estimate[random.random(truth.shape) < share] = np.nan
+    scored = sg.evaluate(estimate, sg.Scene("s", gt=truth), [f"quantile@{percentage}"], ["all"])
+    error = np.abs(estimate - truth).astype(np.float64)
+    missing = np.isnan(error)
+    worst = float(truth.max()) - float(truth.min())
+    score = scored.score(f"quantile@{percentage}")
+    assert score.value == pytest.approx(np.quantile(error[~missing], percentage / 100), rel=1e-12)
+    assert score.sum == pytest.approx(np.quantile(np.where(missing, worst, error), percentage / 100), rel=1e-12)

@@ -20,7 +20,7 @@ from stereogauge.masks.geometry.objects import ObjectKind, ObjectLabels, object_
 from stereogauge.masks.geometry.planes import drawn_planes
 from stereogauge.masks.geometry.sets import GeometrySets, cached_geometry_sets
 from stereogauge.masks.labels import RegionLabels, pack_regions, whole_image
-from stereogauge.model import DisparityMap, Mask, Scene
+from stereogauge.model import DisparityMap, Mask, Scene, SceneRange
 from stereogauge.protocol import Protocol, RegionParameters, Rule, load_protocol
 from stereogauge.stages import GEOMETRY, OCCLUSIONS, Stage, unseen
 
@@ -193,6 +193,11 @@ class SceneRegions:
             self.check_size(self.scene.gt_right, "right ground truth")
             return bidirectional_visible(truth, self.scene.gt_right, self.parameters.consistency)
         return z_buffer_visible(truth, self.parameters.consistency)
+
+    @functools.cached_property
+    def range(self) -> SceneRange:
+        """The size of the scene, and the range of its ground truth."""
+        return self.scene.range
 
     def in_front(self, offset: float) -> tuple[float, float]:
         """The largest and the smallest D + offset in front of the cameras; see `range_in_front`."""

@@ -74,7 +74,8 @@ class PixelCosts(Struct, frozen=True):
 class Sums(NamedTuple):
     """The sufficient statistics of a region: `total` over its measured pixels, `size` of the metric's set, `missing`.
 
-    `charged`: what the missing pixels add where they count; None leaves it to the declaration.
+    `charged`: what the missing pixels add where they count; None leaves it to the declaration. `whole`: what a quantile
+    would be if each missing pixel cost the most; None where that is not known.
     """
 
     total: float
@@ -83,6 +84,7 @@ class Sums(NamedTuple):
     charged: float | None = None
     note: str = ""
     empty: str = ""
+    whole: float | None = None
 
 
 def mean(total: float, count: int) -> float:

@@ -384,20 +384,7 @@ class PixelMetric(Metric, frozen=True, kw_only=True, eq=False):
     def measure(self, m: Measurement, region: str, *arguments: float) -> Statistic:
         """The statistic of one region, from the shared pass where that serves."""
         sums = None if self.fused is None else self.fused(m, region, *arguments)
-        found = self.statistic(m, region, self.sums(m, region, *arguments) if sums is None else sums)
-        if not (isinstance(self.reduce, Quantile) and found.missing and found.count):
-            return found
-        return replace(found, charged=self._charged_quantile(self.reduce, m, region, *arguments))
-
-    def _charged_quantile(self, reduce: Quantile, m: Measurement, region: str, *arguments: float) -> float | None:
-        """The quantile if every missing pixel cost the most; it does not follow from the quantile of the others."""
-        pixels = self.pixels(m, *arguments)
-        values, _ = pixels.within(None if pixels.positions is not None and region == self.region else m.mask(region))
-        most = self.charge(m.scene.range, *arguments) * pixels.divisor / pixels.factor
-        if math.isnan(most):
-            return None
-        filled = np.where(np.isnan(values), most, values)
-        return pixels.factor * reduce.of(filled, *arguments, rule=m.protocol.errors.quantiles) / pixels.divisor
+        return self.statistic(m, region, self.sums(m, region, *arguments) if sums is None else sums)
 
     def sums(self, m: Measurement, region: str, *arguments: float) -> Sums:
         """The sums of one region by definition, from the values of its pixels."""
@@ -414,7 +401,18 @@ class PixelMetric(Metric, frozen=True, kw_only=True, eq=False):
         counted = np.where(lost, charges, values) if own_charge and missing else values[~lost]
         total = self._total(m, counted, *arguments) if counted.size else 0.0
         charged = 0.0 if own_charge else None
-        return Sums(pixels.factor * total / pixels.divisor, values.size, missing, charged, note, pixels.empty)
+        whole = self._whole(m, pixels, values, *arguments) if missing < values.size else None
+        return Sums(pixels.factor * total / pixels.divisor, values.size, missing, charged, note, pixels.empty, whole)
+
+    def _whole(self, m: Measurement, pixels: PixelCosts, values: NDArray[Any], *arguments: float) -> float | None:
+        """A quantile if every missing pixel cost the most; it does not follow from the quantile of the others."""
+        if not isinstance(self.reduce, Quantile):
+            return None
+        most = self.charge(m.regions.range, *arguments) * pixels.divisor / pixels.factor
+        if math.isnan(most):
+            return None
+        filled = np.where(np.isnan(values), most, values)
+        return pixels.factor * self._total(m, filled, *arguments) / pixels.divisor
 
     def _total(self, m: Measurement, values: NDArray[Any], *arguments: float) -> float:
         if isinstance(self.reduce, Quantile):
@@ -430,7 +428,8 @@ class PixelMetric(Metric, frozen=True, kw_only=True, eq=False):
             why = sums.empty.format(region=region) or sums.note or emptiness(region, sums.size)
             return Statistic.empty(why, sums.missing)
         charged = self._charge * sums.missing if sums.charged is None else sums.charged
-        return Statistic(float(sums.total + charged if counting else sums.total), count, sums.missing, sums.note)
+        total = float(sums.total + charged if counting else sums.total)
+        return Statistic(total, count, sums.missing, sums.note, sums.whole if sums.missing else None)
 
     @property
     def _charge(self) -> float:

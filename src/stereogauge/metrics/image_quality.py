@@ -54,7 +54,7 @@ def psnr(m: Measurement, region: str) -> Statistic:
     pixels = m.pixels(region)
     if pixels.valid == 0:
         return Statistic.empty(emptiness(region, pixels.size), pixels.missing)
-    most = pixels.missing * m.scene.range.span**2 if pixels.missing else 0.0
+    most = pixels.missing * m.regions.range.span**2 if pixels.missing else 0.0
     value, charged = (
         10 * math.log10(signal_peak(m) ** 2 / error) if error > 0 else math.inf
         for error in (pixels.squared / pixels.valid, (pixels.squared + most) / pixels.size)

@@ -259,6 +259,7 @@ class Measurement:
                 request=self._request,
                 charge=self.protocol.invalid != "exclude",
                 in_front=in_front,
+                worst=self.regions.range.span,
             )
             for labels in self.regions.labels(regions)
         ]

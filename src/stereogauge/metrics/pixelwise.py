@@ -69,9 +69,11 @@ def _relative_sums(factor: float) -> Fused:
 def _fused_quantile(m: Measurement, region: str, percentage: float) -> Sums | None:
     if m.protocol.errors.quantiles != "linear":
         return None
-    pixels = m.pixels(region)
-    value = m.statistics(region).quantile(region, percentage / 100) if pixels.valid else 0.0
-    return Sums(value, pixels.size, pixels.missing)
+    pixels, statistics = m.pixels(region), m.statistics(region)
+    if not pixels.valid:
+        return Sums(0.0, pixels.size, pixels.missing)
+    value, whole = (statistics.quantile(region, percentage / 100, charged=charged) for charged in (False, True))
+    return Sums(value, pixels.size, pixels.missing, whole=None if math.isnan(whole) else whole)
 
 
 def is_above(m: Measurement, errors: NDArray[np.float32], threshold: float) -> Mask:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from collections.abc import Callable, Iterable, Set
 from typing import NamedTuple
@@ -90,14 +89,20 @@ class DepthStatistics(Struct, frozen=True):
 
 
 class _Around(NamedTuple):
-    """The order statistics around quantiles: for each requested region and quantile, the number of the region, and the
-    share of the upper one; for both of them the bin and the rank in it.
+    """The order statistics around quantiles.
+
+    `requested` are region, quantile, and whether missing pixels are charged. Of each, `inside` (which, lower or upper,
+    requested) tells which order statistics of the estimated pixels count: that of the rank among all pixels, and that
+    of as many pixels before it as are missing. For those that count: the number of the region, the bin, and the rank in
+    it. `most`: the error of a missing pixel, infinite where none is charged; `shares`: the share of the upper one.
     """
 
-    requested: list[tuple[str, float]]
+    requested: list[tuple[str, float, bool]]
+    inside: NDArray[np.bool_]
     regions: NDArray[np.int64]
     bins: NDArray[np.int64]
     ranks: NDArray[np.int64]
+    most: NDArray[np.float64]
     shares: NDArray[np.float64]
 
 
@@ -121,7 +126,8 @@ class PixelStatistics:
 
     `request` names the thresholds and quantiles that will be read: one second pass over the pixels serves them all.
     `charge`: whether a missing depth costs the worst depth error inside the scene's range; otherwise it costs nothing.
-    `in_front` is that range, as `range_in_front` finds it, where it is known already.
+    `in_front` is that range, as `range_in_front` finds it, where it is known already. `worst` is the error that a
+    missing pixel is charged with in quantiles, NaN where that is not known.
     """
 
     def __init__(
@@ -136,12 +142,13 @@ class PixelStatistics:
         request: PassRequest,
         charge: bool = True,
         in_front: tuple[float, float] | None = None,
+        worst: float = math.nan,
     ) -> None:
         estimate, truth, labels = wide_enough(np.ascontiguousarray(estimate), np.ascontiguousarray(truth), labels)
         self._estimate, self._truth = np.ascontiguousarray(estimate), np.ascontiguousarray(truth)
         self._labels = labels
         self._focal_baseline, self._doffs, self._mu = float(focal_baseline), float(doffs), float(mu)
-        self._charge, self._in_front = charge, in_front
+        self._charge, self._in_front, self._worst = charge, in_front, worst
         collecting = bool(request.quantiles) or not all(map(_on_edge, request.thresholds))
         tally = self._tallied(depth=request.depth, keys=collecting)
         # As floating-point numbers, which matrices are multiplied fast for, and which hold these numbers exactly.
@@ -150,11 +157,12 @@ class PixelStatistics:
         self._below = np.zeros((len(counts), kernels.BINS + 1), np.int64)
         d1 = counts[:, kernels.BINS : 2 * kernels.BINS]
         np.cumsum(counts[:, : kernels.BINS] + d1, axis=1, out=self._below[:, 1:])
+        self._missing = counts[:, kernels.MISSING_KEY]
         self._collected: list[ErrorsInBins] = []
-        self._quantiles: dict[tuple[str, float], float] = {}
+        self._quantiles: dict[tuple[str, float, bool], float] = {}
         around = self._around(request.quantiles)
         bins = {_bin(threshold) for threshold in request.thresholds if not _on_edge(threshold)}
-        bins.update(around.bins.ravel().tolist())
+        bins.update(around.bins.tolist())
 
         def fold() -> None:
             self._regions = self._folded(tally, counts)
@@ -208,10 +216,9 @@ class PixelStatistics:
         """The statistics of all regions; `counts` (region, key) are their histograms."""
         exclusions = (self._labels.members @ tally.exclusions).tolist()
         totals = self._in_regions(tally.sums).tolist()
-        missing = counts[:, kernels.MISSING_KEY]
         sizes = counts[:, : kernels.IGNORED_KEY].sum(axis=1)
         d1 = counts[:, kernels.BINS : 2 * kernels.BINS].sum(axis=1)
-        numbers = np.stack([sizes, missing, d1], axis=1).tolist()
+        numbers = np.stack([sizes, self._missing, d1], axis=1).tolist()
         folded = {}
         for region, name in enumerate(self._labels.names):
             size, without, outliers = numbers[region]
@@ -222,28 +229,45 @@ class PixelStatistics:
         return folded
 
     def _around(self, quantiles: Iterable[float]) -> _Around:
-        """The order statistics around some quantiles, in all regions with an estimate (NumPy's `linear` definition)."""
-        different = tuple(dict.fromkeys(quantiles))
+        """The order statistics around some quantiles, in all regions with an estimate (NumPy's `linear` definition).
+
+        With k missing pixels that cost c each, the value of rank r is min(v[r], max(v[r − k], c)), where v are the
+        errors of the estimated pixels in order, infinite beyond their ends.
+        """
         valid = self._below[:, -1]
-        regions = np.repeat(np.flatnonzero(valid), len(different))
-        names = [name for name, count in zip(self._labels.names, valid.tolist(), strict=True) if count]
-        requested = list(itertools.product(names, different))
-        positions = np.array([quantile for _, quantile in requested], np.float64) * (valid[regions] - 1)
-        ranks = np.array([np.floor(positions), np.ceil(positions)], np.int64)
+        charged = (self._missing > 0) & (not math.isnan(self._worst))
+        chosen = [
+            (region, quantile, whole)
+            for region in np.flatnonzero(valid).tolist()
+            for whole in ((False, True) if charged[region] else (False,))
+            for quantile in dict.fromkeys(quantiles)
+        ]
+        requested = [(self._labels.names[region], quantile, whole) for region, quantile, whole in chosen]
+        regions = np.array([region for region, _, _ in chosen], np.int64)
+        added = np.array([self._missing[region] if whole else 0 for region, _, whole in chosen], np.int64)
+        positions = np.array([quantile for _, quantile, _ in chosen], np.float64) * (valid[regions] + added - 1)
+        lower_upper = np.array([np.floor(positions), np.ceil(positions)], np.int64)
+        ranks = np.stack([lower_upper, lower_upper - added])
+        inside = (ranks >= 0) & (ranks < valid[regions])
+        inside[1] &= added > 0
+        most = np.where(added > 0, self._worst, np.inf)
+        ranks, regions = ranks[inside], np.broadcast_to(regions, inside.shape)[inside]
         # The counts of all regions as one increasing sequence, for one search.
         step = self._truth.size + 1
         counts = self._below[:, 1:] + np.arange(0, len(self._below) * step, step)[:, None]
         bins = counts.ravel().searchsorted(ranks + regions * step, side="right") - regions * kernels.BINS
-        return _Around(requested, regions, bins, ranks - self._below[regions, bins], positions - ranks[0])
+        shares = positions - lower_upper[0]
+        return _Around(requested, inside, regions, bins, ranks - self._below[regions, bins], most, shares)
 
     def _read(self, around: _Around) -> None:
         """Read the quantiles that some order statistics are around."""
         if not around.requested:
             return
-        regions = np.concatenate((around.regions, around.regions))
-        errors = self._errors_in(set(around.bins.ravel().tolist()))
-        found = errors.order_statistics(regions, around.bins.ravel(), around.ranks.ravel()).astype(np.float64)
-        below, above = found.reshape(2, -1)
+        errors = self._errors_in(set(around.bins.tolist()))
+        values = np.full(around.inside.shape, np.inf)
+        values[1] = -np.inf
+        values[around.inside] = errors.order_statistics(around.regions, around.bins, around.ranks)
+        below, above = np.minimum(values[0], np.maximum(values[1], around.most))
         self._quantiles |= zip(around.requested, (below + (above - below) * around.shares).tolist(), strict=True)
 
     def _collect(self, bins: Iterable[int], tally: Tally, meanwhile: Callable[[], None]) -> ErrorsInBins:
@@ -268,13 +292,16 @@ class PixelStatistics:
             return above
         return above + self._errors_in({index}).above(position, index, threshold + float(kernels.GUARD))
 
-    def quantile(self, region: str, quantile: float) -> float:
+    def quantile(self, region: str, quantile: float, *, charged: bool = False) -> float:
         """The quantile of |e| over V, exact, interpolated linearly between neighbouring order statistics.
 
-        NaN when V is empty.
+        `charged`: over all pixels of the region, of which each missing one costs `worst`. NaN when V is empty, and
+        where `worst` would count and is not known.
         """
-        if self[region].valid == 0:
+        pixels = self[region]
+        charged = charged and pixels.missing > 0
+        if pixels.valid == 0 or (charged and math.isnan(self._worst)):
             return math.nan
-        if (region, quantile) not in self._quantiles:
+        if (region, quantile, charged) not in self._quantiles:
             self._read(self._around([quantile]))
-        return self._quantiles[region, quantile]
+        return self._quantiles[region, quantile, charged]
