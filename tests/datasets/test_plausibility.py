@@ -13,6 +13,7 @@ import pytest
 from msgspec.structs import replace
 from PIL import Image
 
+import stereogauge as sg
 from stereogauge import Calibration, Scene, load_dataset, write_disparity
 from stereogauge.cli import main
 from stereogauge.datasets.agreement import other_view, sampled
@@ -55,6 +56,17 @@ def stretched(values: DisparityMap) -> DisparityMap:
     return (255 * (values - low) / (high - low)).astype(np.float32)
 
 
+def many(values: DisparityMap) -> DisparityMap:
+    return np.random.default_rng(5).uniform(2, 9, values.shape).astype(np.float32)
+
+
+def wild(values: DisparityMap) -> DisparityMap:
+    """Much at a few places, and everywhere something else."""
+    random = np.random.default_rng(3)
+    much = 10 ** random.uniform(4, 8, values.shape)
+    return np.where(random.random(values.shape) < 0.002, much, 0).astype(np.float32)
+
+
 MISTAKES: list[tuple[str, Deform, str, str]] = [
     ("metres", depth, "depth", "encoding to depth-m,"),
     ("millimetres", lambda values: depth(values) * 1000, "depth", "encoding to depth-mm,"),
@@ -68,6 +80,13 @@ MISTAKES: list[tuple[str, Deform, str, str]] = [
     ("sixteen", lambda values: values * 16, "wrong-scale", "scale to 16"),
     ("odd scale", lambda values: values * np.float32(3.7), "wrong-scale", "3.7 times too large"),
     ("stretched", stretched, "wrong-scale", "was the map stretched for display?"),
+    ("inverted", lambda values: 255 - values, "wrong-scale", "was the map inverted for display?"),
+    ("normalised", lambda values: values / values.shape[1], "wrong-scale", "set scale to 0.00134"),
+    ("many scales", lambda values: values * many(values), "unrelated", "neither a scale nor an offset explains it"),
+    ("overflowed, then divided", lambda values: np.floor(values * 16) % 256 / 16, "overflow", "overflowed 8 bits"),
+    ("wild values", lambda values: values + wild(values), "too-large", "as large as the image is wide"),
+    ("cut above", lambda values: values[12:], "wrong-size", "was cut, and fits from column 0 and row 12"),
+    ("cut to the middle", lambda v: v[20:-20, 30:-30], "wrong-size", "was cut, and fits from column 30 and row 20"),
     ("padded", lambda values: np.pad(values, ((4, 8), (8, 19))), "padded", "crop to 13,"),
     ("padded below", lambda values: np.pad(values, ((0, 12), (0, 27))), "padded", "crop to 0,0"),
     ("half", lambda values: values[::2, ::2] / 2, "wrong-size", "set resize"),
@@ -93,6 +112,52 @@ def test_every_mistake_is_named_with_the_option_that_mends_it(deform: Deform, ki
     assert found is not None
     assert found.kind == kind
     assert said in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("deform", "said"),
+    [
+        (lambda values: values / 2, "set scale to 0.5"),
+        (lambda values: values.T, "does not agree with the ground truth at all"),
+        (lambda values: 2.75 - values, "was the map inverted for display?"),
+    ],
+    ids=["half", "transposed", "inverted"],
+)
+def test_limits_are_smaller_where_disparities_are(deform: Deform, said: str) -> None:
+    rows, columns = np.mgrid[:128, :128].astype(np.float32)
+    truth = (np.hypot(rows - 20, columns - 60) / 30 - 2.5).astype(np.float32)  # as between views of a light field
+    assert suspicion(truth + np.float32(0.05), truth) is None
+    found = suspicion(deform(truth).astype(np.float32), truth)
+    assert found is not None
+    assert said in found.sentence
+
+
+def test_no_advice_comes_from_a_map_that_is_mostly_one_plane() -> None:
+    truth = np.full((60, 200), 48.0, np.float32)
+    truth[:20] = np.linspace(60, 130, 200, dtype=np.float32)
+    found = suspicion(np.log1p(truth), truth)
+    assert found is not None
+    assert "set offset" not in found.sentence  # it would make one value of the map right
+
+
+@pytest.mark.parametrize("deform", [lambda d: d / d.shape[1], lambda d: -d, lambda d: d * 256], ids=["/", "-", "×"])
+def test_a_ground_truth_that_is_wrong_itself_gives_no_advice_for_the_estimate(deform: Deform) -> None:
+    truth = deform(scene().gt).astype(np.float32)
+    with pytest.warns(sg.StereogaugeWarning, match="Ground truth") as found:
+        sg.evaluate((noisy(scene().gt), truth), metrics=["mae"], regions=["all"])
+    assert "scale to" not in str(found[0].message)
+
+
+def test_codes_far_from_all_disparities_are_noticed_however_few() -> None:
+    truth = np.float32(np.random.default_rng(0).choice([5, 6, 7, 8, 10, 11, 14], (80, 100), p=[0.46] + [0.09] * 6))
+    truth[:4] = 0
+    with pytest.warns(sg.StereogaugeWarning, match="The value 0 fills 5.0% of the map"):
+        sg.evaluate((truth.copy(), truth), metrics=["mae"], regions=["all"])
+    estimate = truth.copy()
+    estimate[20, 20:45] = 1e9
+    found = suspicion(estimate, np.where(truth == 0, np.nan, truth).astype(np.float32))
+    assert found is not None
+    assert "unknown to 1e+09" in found.sentence
 
 
 def test_depth_is_noticed_without_a_calibration_too() -> None:

@@ -18,8 +18,10 @@ from stereogauge.io.files import FLIPS
 from stereogauge.io.inspection import Suspicion
 from stereogauge.model import DisparityMap
 
-SMALL_ERROR = 3.0
-SMALL_SHARE = 0.15
+SMALL_ERROR, CLOSE = 3.0, 1.0
+SMALL_SHARE, CLOSE_SHARE = 0.15, 0.05
+USUAL_DISPARITY = 5.0
+"""The median disparity in px below which `SMALL_ERROR` and `CLOSE` shrink with it, as in light fields."""
 MOST_SAMPLES = 20_000
 MOST_RANKED = 2_000
 """Values whose ranks are correlated."""
@@ -68,14 +70,19 @@ class SampledPair(Struct, frozen=True, dict=True):
         return float(np.median(np.abs(self.known))) if self.known.size else 0.0
 
     @property
+    def fineness(self) -> float:
+        """By what limits in px are multiplied: 1, or less where disparities are small."""
+        return min(1.0, self.typical / USUAL_DISPARITY)
+
+    @property
     def tolerance(self) -> float:
         """The largest median error of a map without any mistake."""
-        return max(SMALL_ERROR, SMALL_SHARE * self.typical)
+        return max(SMALL_ERROR * self.fineness, SMALL_SHARE * self.typical)
 
     def close(self, estimates: NDArray[Any], known: NDArray[Any] | None = None) -> NDArray[np.bool_]:
         """Where estimates of the samples are close to the true disparities."""
         truth = self.true_values if known is None else known
-        return np.asarray(np.abs(estimates - truth) <= max(1.0, 0.05 * self.typical))
+        return np.asarray(np.abs(estimates - truth) <= max(CLOSE * self.fineness, CLOSE_SHARE * self.typical))
 
     def without(self, values: Sequence[float]) -> SampledPair:
         """The samples whose estimate is none of these values."""
@@ -149,6 +156,11 @@ def median_error(found: Values, known: Values) -> float:
     return float(np.median(np.where(np.isfinite(error), error, np.inf)))
 
 
+def clipped_error(found: Values, pair: SampledPair) -> float:
+    """The mean error of values for a pair's estimates, of which no pixel counts more than a few times the tolerance."""
+    return float(np.mean(np.fmin(np.abs(found - pair.known), CLIPPED * pair.tolerance)))
+
+
 def rank_correlation(found: Values, known: Values) -> float:
     """Spearman's rank correlation, which is −1 for d and any c / (d + b); 0 where a map has one value only."""
     step = max(1, found.size // MOST_RANKED)
@@ -166,8 +178,12 @@ def _ranks(values: Values) -> Values:
 SWAP_DIFFERENCE, SWAP_RATIO = 0.08, 1.4
 CLEAR_SWAP_SHARE, CLEAR_SWAP_RATIO = 0.01, 4.0
 FLIP_DIFFERENCE, FLIP_RATIO = 0.25, 1.6
-LARGEST_PADDING = 0.25
-"""The part of the width or height that padding may add."""
+LARGEST_PADDING, LARGEST_CUT = 0.25, 1.0
+"""The part of the width or height that padding may add, and that cutting may have removed of what is left."""
+CLIPPED = 3.0
+"""Tolerances up to which an error counts."""
+RESCALED = 0.15
+"""How far a change of size must be from none for disparities in pixels of the other size to be told from these."""
 
 
 def flipped(pair: SampledPair) -> Suspicion | None:
@@ -215,53 +231,54 @@ def other_view(pair: SampledPair) -> Suspicion | None:
 
 
 def wrong_size(estimate: DisparityMap, truth: DisparityMap, scale: float = 1.0) -> Suspicion:
-    """Why a map has another size than the ground truth, as far as its values tell."""
+    """Why a map has another size than the ground truth: of what is tried, what makes it agree best."""
     (height, width), (known_height, known_width) = estimate.shape, truth.shape
     sizes = f"The map has {width} × {height} pixels, the ground truth {known_width} × {known_height}"
-    if estimate.shape == truth.shape[::-1] and _fits(estimate.T, truth):
-        return Suspicion("transposed", f"{sizes}: rows and columns are exchanged; set flip to transpose.")
-    padded = _padding(estimate, truth)
-    if padded is not None:
-        x, y = padded
-        return Suspicion(
-            "padded", f"{sizes}: it was padded, and fits from column {x} and row {y} on; set crop to {x},{y}."
+    factor = known_width / width
+    tried: list[tuple[DisparityMap, DisparityMap, Suspicion]] = []
+    if estimate.shape == truth.shape[::-1]:
+        said = f"{sizes}: rows and columns are exchanged; set flip to transpose."
+        tried.append((estimate.T, truth, Suspicion("transposed", said)))
+    for x, y in _places_within(estimate.shape, truth.shape, LARGEST_PADDING):
+        said = f"{sizes}: it was padded, and fits from column {x} and row {y} on; set crop to {x},{y}."
+        tried.append((estimate[y : y + known_height, x : x + known_width], truth, Suspicion("padded", said)))
+    for x, y in _places_within(truth.shape, estimate.shape, LARGEST_CUT):
+        said = (
+            f"{sizes}: it was cut, and fits from column {x} and row {y} of the ground truth on; give the map of the "
+            "whole image, or a ground truth that is cut alike."
         )
+        tried.append((estimate, truth[y : y + height, x : x + width], Suspicion("wrong-size", said)))
     rows, columns = np.arange(known_height) * height // known_height, np.arange(known_width) * width // known_width
     spread = np.asarray(estimate)[np.ix_(rows, columns)]
-    factor = known_width / width
-    if _fits(spread * np.float32(factor), truth):
-        return Suspicion(
-            "wrong-size",
-            f"{sizes}: it was computed on smaller or larger images; set resize, which scales the disparities "
-            "with the width.",
-        )
-    if _fits(spread, truth):
-        return Suspicion(
-            "wrong-size",
-            f"{sizes}, and its disparities are in pixels of that size already; set resize, and "
-            f"scale to {scale * factor:.6g}.",
-        )
+    said = (
+        f"{sizes}: it was computed on smaller or larger images; set resize, which scales the disparities with the "
+        "width."
+    )
+    tried.append((spread * np.float32(factor), truth, Suspicion("wrong-size", said)))
+    said = (
+        f"{sizes}, and its disparities are in pixels of that size already; set resize, and scale to "
+        f"{scale * factor:.6g}."
+    )
+    if abs(factor - 1) > RESCALED:
+        tried.append((spread, truth, Suspicion("wrong-size", said)))
+    pairs = [(sampled(map_, known), suspicion) for map_, known, suspicion in tried]
+    fitting = [(pair, suspicion) for pair, suspicion in pairs if pair.error <= pair.tolerance]
+    if fitting:
+        return min(fitting, key=lambda one: _misplaced(one[0]))[1]
     return Suspicion(
         "wrong-size",
         f"{sizes}, and neither cropping nor resizing makes it fit; give a map of the ground truth's size.",
     )
 
 
-def _fits(estimate: Any, truth: DisparityMap) -> bool:
-    pair = sampled(estimate, truth)
-    return bool(pair.error <= pair.tolerance)
+def _misplaced(pair: SampledPair) -> float:
+    """The error that is left without the factor between both maps, which says nothing about the place."""
+    return clipped_error(pair.found / (typical_ratio(pair) or 1.0), pair)
 
 
-def _padding(estimate: DisparityMap, truth: DisparityMap) -> tuple[int, int] | None:
-    """Column and row from which the map fits, where it is a little larger than the ground truth."""
-    height, width = truth.shape
-    more_rows, more_columns = estimate.shape[0] - height, estimate.shape[1] - width
-    limits = (LARGEST_PADDING * height, LARGEST_PADDING * width)
-    if more_rows < 0 or more_columns < 0 or more_rows > limits[0] or more_columns > limits[1]:
-        return None
-    places = [
-        (x, y) for y in sorted({0, more_rows // 2, more_rows}) for x in sorted({0, more_columns // 2, more_columns})
-    ]
-    pairs = {(x, y): sampled(estimate[y : y + height, x : x + width], truth) for x, y in places}
-    best = min(places, key=lambda place: -pairs[place].agreement())
-    return best if pairs[best].error <= pairs[best].tolerance else None
+def _places_within(larger: tuple[int, ...], smaller: tuple[int, ...], most: float) -> list[tuple[int, int]]:
+    """Columns and rows at which a map may lie in one that is larger by at most this part: at edges, in the middle."""
+    rows, columns = (more - less for more, less in zip(larger, smaller, strict=True))
+    if not (0 <= rows <= most * smaller[0] and 0 <= columns <= most * smaller[1]):
+        return []
+    return [(x, y) for y in sorted({0, rows // 2, rows}) for x in sorted({0, columns // 2, columns})]

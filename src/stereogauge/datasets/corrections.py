@@ -16,6 +16,7 @@ from stereogauge.datasets.agreement import (
     SampledPair,
     Values,
     bare_medians,
+    clipped_error,
     flipped,
     median_error,
     medians,
@@ -35,6 +36,9 @@ TELLING = 0.25
 """A correction must bring the median error below this part of what it was."""
 EXPLAINED = 0.5
 """And below this part of the error that the best constant map has."""
+CLEARER = 0.65
+"""And the mean error, of which no pixel counts much, below this part of that of the best constant map: otherwise the
+median of a map that is mostly one plane would explain anything."""
 NEAR_ROUND = 0.05
 """How close a factor must be to a round one to be tried as it."""
 ROUND_ERROR, ROUND_SHARE, ROUND_TIE = 1.25, 0.01, 0.002
@@ -95,8 +99,13 @@ def wrong_values(
     enough = min(TELLING * rest.error, rest.tolerance, EXPLAINED * spread + 1e-3 * rest.typical)
     if not min(errors, default=math.inf) <= enough:
         return None
-    left = {one: _clipped_error(one.corrected(rest.found), rest) for one in explanations}
-    best = min((one for one in explanations if one.settings), key=lambda one: left[one], default=None)
+    left = {one: clipped_error(one.corrected(rest.found), rest) for one in explanations}
+    constant = clipped_error(np.full_like(rest.known, np.median(rest.known)), rest)
+    explained = CLEARER * constant
+    if min(left.values()) > explained:
+        return None
+    exact = [one for one in explanations if one.settings and left[one] <= explained]
+    best = min(exact, key=lambda one: left[one], default=None)
     if best is None or left[best] > AS_GOOD * min(left.values()) + AS_NEAR:
         inexact = [one for one in explanations if not one.settings]
         good = AS_GOOD * min(left[one] for one in inexact) + ROUND_SHARE * rest.typical
@@ -105,24 +114,20 @@ def wrong_values(
     return Suspicion(best.kind, best.said(unknown_setting(lost, file) if lost else ""))
 
 
-def _clipped_error(found: Values, pair: SampledPair) -> float:
-    """The mean error, of which no pixel counts more than the tolerance."""
-    return float(np.mean(np.fmin(np.abs(found - pair.known), pair.tolerance)))
-
-
 def _explanations(pair: SampledPair, calibration: Calibration, file: DisparityFile | None) -> list[Correction]:
     """The map as a·d, d + b or a·d + b; settings correct it where the value of the first two is a round one."""
     scale, offset = (1.0, 0.0) if file is None else (file.per_px, file.offset)
     found: list[Correction] = []
     ratio, shift = typical_ratio(pair), float(np.median(pair.found - pair.known))
     if ratio and abs(ratio - 1) > NEAR_ROUND:
-        rounded = _first_as_good(ratio, round_factors(ratio), lambda factor: pair.found / factor, pair)
+        factors = round_factors(ratio, pair.truth.shape[1])
+        rounded = _first_as_good(ratio, factors, lambda factor: pair.found / factor, pair)
         factor = ratio if rounded is None else rounded
         kind, words = "negated" if factor == -1 else "wrong-scale", _scale_words(pair, factor)
         settings = "" if rounded is None else _settings(file, scale * rounded, offset / rounded)
         found.append(Correction(kind, lambda values: values / factor, words, settings, "; no round scale explains it."))
     if rank_correlation(pair.found, pair.known) < FALLS:
-        return found  # no shift makes a map rise that falls
+        return found + _line(pair)  # no shift makes a map rise that falls
     steps = [math.copysign(calibration.doffs, shift)] if _is_doffs(shift, calibration) else [float(round(shift))]
     whole = _first_as_good(shift, steps, lambda step: pair.found - step, pair)
     step, words = shift if whole is None else whole, _offset_words(pair, shift, calibration)
@@ -143,13 +148,21 @@ def _first_as_good(
     return next(value for value in candidates if errors[value] <= smallest + ROUND_TIE * pair.typical)
 
 
-def round_factors(ratio: float) -> list[float]:
-    """The round factors near a ratio: powers of two and of ten, 255, small whole numbers; or their reciprocals."""
+def round_factors(ratio: float, width: int) -> list[float]:
+    """The round factors near a ratio: powers of two and of ten, 255, small whole numbers, the width of the image, by
+    which normalised disparities were divided; or their reciprocals.
+    """
     if not ratio:
         return []
     size, sign = abs(ratio), math.copysign(1.0, ratio)
     whole = size if size >= 1 else 1 / size
-    near = [2.0 ** round(math.log2(whole)), 10.0 ** round(math.log10(whole)), float(LARGEST_8_BIT), *ROUND_HALVES]
+    near = [
+        2.0 ** round(math.log2(whole)),
+        10.0 ** round(math.log10(whole)),
+        float(LARGEST_8_BIT),
+        *ROUND_HALVES,
+        float(width),
+    ]
     near += [float(round(whole))] if whole <= LARGEST_ROUND + 0.5 else []
     close = [value for value in near if abs(value - whole) <= NEAR_ROUND * whole]
     factors = [sign * (value if size >= 1 else 1 / value) for value in dict.fromkeys(close)]
@@ -157,14 +170,15 @@ def round_factors(ratio: float) -> list[float]:
 
 
 def _line(pair: SampledPair) -> list[Correction]:
-    """The map as a·d + b: stretched for display, or normalised."""
+    """The map as a·d + b: stretched or inverted for display, or normalised."""
     slope, _ = robust_line(pair.known, pair.found)
-    if slope <= 0:
+    if not slope:
         return []
     shift = float(np.median(pair.found - slope * pair.known))
+    done = "stretched" if slope > 0 else "inverted"
     words = (
         f"The disparities are scaled and shifted ({medians(pair)}), about {slope:.3g} times the true ones and "
-        f"{shift:+.3g}: was the map stretched for display? Save the disparities themselves."
+        f"{shift:+.3g}: was the map {done} for display? Save the disparities themselves."
     )
     return [Correction("wrong-scale", lambda values: (values - shift) / slope, words)]
 
@@ -286,8 +300,9 @@ def _by_calibration(
 def _by_shape(found: Values, known: Values, width: int) -> DepthMap | None:
     """The map that is depth, where one of the two falls where the other rises."""
     of_estimate, of_truth = unexplained(1 / found, known), unexplained(1 / known, found)
-    if min(of_estimate, of_truth) > EXPLAINED:
-        return None
+    smaller = min(of_estimate, of_truth)
+    if smaller > EXPLAINED or unexplained(found, known) < BETTER * smaller:
+        return None  # what a line explains better was inverted for display
     if max(np.median(found), np.median(known)) > width:  # no disparity is wider than the image
         return DepthMap(_larger_or_smaller(found, known, larger=True), "depth-mm")
     which = _larger_or_smaller(found, known, larger=False)

@@ -46,9 +46,9 @@ from stereogauge.model import Calibration, DisparityMap, DisparitySource, Scene
 SMALL_MISTAKE, SMALL_TELLING = 1.5, 0.2
 """A median error in px from which a round factor is noticed that leaves at most this part of it, even where the error
 alone is no sign of a mistake."""
-UNRELATED, WORSE = 0.3, 1.5
-"""A map whose ranks correlate less than this, and whose error is this many times that of the best constant map, has
-nothing to do with the ground truth as it was read."""
+UNRELATED, WORSE = 0.3, 1.2
+"""A map whose error is this many times that of the best constant map is no map of these disparities; where its ranks
+correlate less than this with them, it has nothing to do with the ground truth."""
 ONE_VALUE_SHARE, ONE_VALUE_OFTEN = 0.03, 3.0
 LARGEST_BASELINE = 20.0
 """Metres; the widest baseline that is not questioned."""
@@ -57,11 +57,18 @@ FOCAL_LENGTHS = (0.2, 20.0)
 BEHIND, LARGEST_OFFSET = 0.01, 2.0
 """The share of the known pixels that a calibration may put behind the cameras, and how many times the largest disparity
 doffs may be."""
+LEAST_BEYOND = 5
+"""Samples from which a disparity beyond the image's width is noticed."""
+SMALLEST_8_BIT, OPENCV_SCALE = -128, 16.0
 CUT_WRONG, WRAPPED_SHARE, WRAPPED_FIT = 0.8, 0.03, 0.6
 MOST_LINES = 10
 PROBLEM, NOTE = "problem", "note"
 QUESTIONS = ("one-value", "offset", "truth-one-value", "named-depth", "truth-named-depth", "lossy")
 """Findings that a map without any mistake may have: a matcher may find one disparity too often, or be biased."""
+
+
+OUT_OF_RANGE, OF_VALUES = ("too-large", "too-small", "negated"), ("wrong-scale", "negated", "offset")
+"""Findings about the ground truth by itself, and those about an estimate that it explains."""
 
 
 class Finding(Struct, frozen=True):
@@ -122,9 +129,18 @@ def map_doubts(
     file = as_file(source)
     found = [_lossy_doubt(file)]
     if scene.has("gt") and (estimate.shape == scene.shape or not sized):
-        found.insert(0, suspicion(estimate, without_codes(scene), scene.calibration, source))
+        doubt = suspicion(estimate, without_codes(scene), scene.calibration, source)
+        # What does not fit a ground truth that is wrong itself is not the estimate's mistake.
+        if doubt is None or doubt.kind not in OF_VALUES or not _is_out_of_range(scene):
+            found.insert(0, doubt)
     name = "array" if file is None else display_name(file.path)
     return _findings(found, algorithm=algorithm, scene=scene.id, file=name)
+
+
+def _is_out_of_range(scene: Scene) -> bool:
+    """Whether the ground truth's own values cannot be disparities in pixels."""
+    odd = map_suspicions(scene.gt, scene.source("gt"))
+    return any(one.kind in OUT_OF_RANGE for one in odd)
 
 
 def without_codes(scene: Scene) -> DisparityMap:
@@ -155,13 +171,14 @@ def suspicion(
     camera = calibration or Calibration()
     codes = _codes(pair, file)
     rest = pair.without(codes) if codes else pair
-    limited = _of_8_bits(pair, scale)
+    scales = (scale,) if scale != 1 else (1.0, OPENCV_SCALE)  # an array may have been divided after it overflowed
+    limited = next(filter(None, (_of_8_bits(pair, one) for one in scales)), None)
     if rest.error > rest.tolerance or _clearly_scaled(rest):
         explained = limited or wrong_values(pair, rest, codes, camera, file)
-        return explained or (_one_value(pair, rest, codes, file) if codes else _unrelated(rest))
+        return explained or (_one_value(pair, rest, codes, file) if codes else _unexplained(rest))
     placed = other_view(pair) or flipped(pair)
     # Depth in metres may differ from a small disparity by less than the tolerance.
-    return placed or depth_doubt(pair, camera, file) or limited or _one_value(pair, rest, codes, file)
+    return placed or depth_doubt(pair, camera, file) or limited or _one_value(pair, rest, codes, file) or _beyond(pair)
 
 
 def calibration_doubt(calibration: Calibration, truth: DisparityMap) -> Suspicion | None:
@@ -243,29 +260,36 @@ def _codes(pair: SampledPair, file: DisparityFile | None) -> list[float]:
 
 def _clearly_scaled(pair: SampledPair) -> bool:
     """Whether a round factor explains an error that may be an ordinary one where disparities are small."""
-    if pair.error <= SMALL_MISTAKE:
+    if pair.error <= SMALL_MISTAKE * pair.fineness:
         return False
-    left = [median_error(pair.found / factor, pair.known) for factor in round_factors(typical_ratio(pair))]
+    factors = round_factors(typical_ratio(pair), pair.truth.shape[1])
+    left = [median_error(pair.found / factor, pair.known) for factor in factors]
     return min(left, default=math.inf) <= SMALL_TELLING * pair.error
 
 
-def _unrelated(pair: SampledPair) -> Suspicion | None:
-    """A map that is worse than one value everywhere, and does not rise where the ground truth does."""
+def _unexplained(pair: SampledPair) -> Suspicion | None:
+    """A map that is worse than one value everywhere, for which no setting was found."""
     constant = float(np.median(np.abs(pair.known - np.median(pair.known))))
-    if rank_correlation(pair.found, pair.known) > UNRELATED or pair.error < WORSE * constant + pair.tolerance:
+    if pair.error < WORSE * constant:
         return None
+    errors = f"{medians(pair)}, median error {pair.error:.3g} px; one value everywhere would have {constant:.3g} px"
+    if rank_correlation(pair.found, pair.known) > UNRELATED:
+        return Suspicion(
+            "unrelated",
+            f"The values rise where those of the ground truth do, but are far from these ({errors}), and neither a "
+            "scale nor an offset explains it: are they disparities in pixels?",
+        )
     return Suspicion(
         "unrelated",
-        f"The map does not agree with the ground truth at all ({medians(pair)}, median error {pair.error:.3g} px; one "
-        f"value everywhere would have {constant:.3g} px), and no setting was found that explains it: is it the map of "
-        "another scene, or did its values overflow?",
+        f"The map does not agree with the ground truth at all ({errors}), and no setting was found that explains it: "
+        "is it the map of another scene, or did its values overflow?",
     )
 
 
 def _of_8_bits(pair: SampledPair, scale: float) -> Suspicion | None:
     """Values that 8 bits could not hold: cut off at 255, or wrapped around."""
     stored = pair.found * scale
-    if stored.min() < 0 or stored.max() > LARGEST_8_BIT + 0.5:
+    if stored.min() < SMALLEST_8_BIT or stored.max() > LARGEST_8_BIT + 0.5:
         return None
     behind = (pair.known - pair.found) * scale
     tolerance = max(1.0, 0.05 * pair.typical) * scale
@@ -280,12 +304,29 @@ def _of_8_bits(pair: SampledPair, scale: float) -> Suspicion | None:
     turns = np.rint(behind / (LARGEST_8_BIT + 1))
     fits = np.abs(behind - turns * (LARGEST_8_BIT + 1)) <= tolerance
     wrapped = float(np.mean(fits & (turns >= 1)))
-    if 4 * tolerance > LARGEST_8_BIT or wrapped < WRAPPED_SHARE or float(np.mean(fits)) < WRAPPED_FIT:
+    below = stored < 0
+    signed = float(np.mean(below)) > CUT_SHARE and float(np.mean((fits & (turns == 1))[below])) > CUT_WRONG
+    fitting = signed or (wrapped >= WRAPPED_SHARE and float(np.mean(fits)) >= WRAPPED_FIT)
+    if 4 * tolerance > LARGEST_8_BIT or not fitting:
         return None
     return Suspicion(
         "overflow",
         f"{wrapped:.1%} of the values are too small by multiples of 256: they overflowed 8 bits; save the map with 16 "
         "bits, as PFM or NPY.",
+    )
+
+
+def _beyond(pair: SampledPair) -> Suspicion | None:
+    """Some values that are as large as the image is wide, in a map that agrees with the ground truth elsewhere."""
+    width = pair.truth.shape[1]
+    sizes = np.abs(pair.found)
+    share = float(np.mean(sizes >= width))
+    if share * sizes.size < LEAST_BEYOND:
+        return None
+    return Suspicion(
+        "too-large",
+        f"{share:.2%} of the disparities are as large as the image is wide ({width} px) or larger, up to "
+        f"{sizes.max():.3g}, and no point has such a disparity: make what is not known NaN.",
     )
 
 

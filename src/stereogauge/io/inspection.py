@@ -34,6 +34,9 @@ pixels that are enough where it is far from all others."""
 FAR, NEARBY, LEAST_ROUND = 2.0, 0.25, 127
 """The distance to the other values, in ranges of these, from which any value is taken for a code, and from which 0 and
 whole powers of 2 or 10, or one less, from `LEAST_ROUND` on are."""
+ALONE, SOME_LEVELS = 4.0, 4
+"""How many times the largest distance between the smaller half of the other values, if these are more than a few, is
+far, too."""
 MOST_CODES = 3
 MOST_VALUES = 50_000
 """Pixels that are looked at; of larger maps every second, third, …"""
@@ -175,13 +178,16 @@ def _codes_below(levels: NDArray[Any], counts: NDArray[Any]) -> int:
     if len(levels) < MOST_CODES:
         return 0
     alone = levels[0] < 0 <= levels[1] and counts[0] >= SPIKE_PIXELS and levels[-1] > -FAR * levels[0]
+    share = SPIKE_SHARE * counts.sum()
     for number in range(min(MOST_CODES, len(levels) - 2), int(alone), -1):
-        last, rest = levels[number - 1], levels[number:]
-        if last > 0 or counts[int(alone) : number].min() < SPIKE_RATIO * counts[number]:
-            continue
-        far = rest[0] - last > NEARBY * (rest[-1] - rest[0])
-        least = SPIKE_PIXELS if far else SPIKE_SHARE * counts.sum()
-        if counts[int(alone) : number].min() >= least:
+        last, rest, fewest = levels[number - 1], levels[number:], counts[int(alone) : number].min()
+        gap, usual = rest[0] - last, np.diff(rest[: len(rest) // 2 + 1])
+        far = gap > NEARBY * (rest[-1] - rest[0]) or (len(usual) >= SOME_LEVELS and gap > ALONE * usual.max())
+        more = SPIKE_RATIO * counts[number]
+        least = max(SPIKE_PIXELS, more) if far else max(share, more)
+        if far and number == 1 and rest[0] > 0:  # nothing else is near 0, however often other values occur
+            least = min(share / 4, least)
+        if last <= 0 and fewest >= least:
             return number
     return int(alone)
 
@@ -191,10 +197,9 @@ def _codes_above(levels: NDArray[Any], counts: NDArray[Any], stored: Callable[[f
     for number in range(min(MOST_CODES, len(levels) - 2), 0, -1):
         code, rest = levels[-number], levels[:-number]
         spread, gap, fewest = rest[-1] - rest[0], code - rest[-1], counts[-number:].min()
-        if fewest < max(SPIKE_PIXELS, SPIKE_RATIO * counts[-number - 1]):
-            continue
         round_one = gap > NEARBY * spread and _is_round(stored(float(code)))
-        if gap > FAR * spread or (round_one and fewest >= SPIKE_SHARE * counts.sum()):
+        often = fewest >= max(SPIKE_RATIO * counts[-number - 1], SPIKE_SHARE * counts.sum())
+        if fewest >= SPIKE_PIXELS and (gap > FAR * spread or (round_one and often)):
             return number
     return 0
 
