@@ -346,7 +346,7 @@ class PixelMetric(Metric, frozen=True, kw_only=True, eq=False):
 
     def __call__(self, function: Callable[..., Any]) -> Self:
         """The declaration with its function."""
-        if "region" in list(inspect.signature(function).parameters)[1:2]:
+        if not is_ours(function) and "region" in list(inspect.signature(function).parameters)[1:2]:
             raise StereogaugeError(
                 f"The function of the metric {self.id} takes a region: declare it with @map_metric, or return what "
                 "each pixel costs from a function of the measurement alone."

@@ -149,6 +149,15 @@ static bool tally(const float *estimate, const float *truth, const Slot *slots, 
                   int64_t key_rows, int64_t slot_count) {
     if (height > 0 && (width < LINE || key_rows < 1)) return false;
     const int64_t whole = width - width % LINE;
+    // The groups of all rows are looked at once; those of each segment must be among them.
+    int64_t low = 0, high = 0;
+    if (height > 0) {
+        if (segment_rows[0] < 0 || segment_rows[0] > segment_count) return false;
+        if (segment_rows[height] < 0 || segment_rows[height] > segment_count) return false;
+        low = firsts[segment_rows[0]];
+        high = firsts[segment_rows[height]];
+        if (low < 0 || low > high || high > group_count || !inside(groups + low, groups + high, width)) return false;
+    }
     for (int64_t y = 0; y < height; y++) {
         const int64_t at = y * width, below = (y + 1 < height ? y + 1 : y) * width;
         r.estimate = estimate + at;
@@ -173,10 +182,9 @@ static bool tally(const float *estimate, const float *truth, const Slot *slots, 
         for (int64_t x = whole; x < width; x++) histogram[r.entries[x]]++;
         for (int64_t i = segment_rows[y]; i < segment_rows[y + 1]; i++) {
             const int64_t slot = segments[i] >> 1;
-            if (slot >= slot_count || firsts[i] < 0 || firsts[i + 1] > group_count) return false;
+            if (slot >= slot_count || firsts[i] < low || firsts[i + 1] > high) return false;
             double *own = sums + slot * SUMS * GROUP;
             const uint32_t *from = groups + firsts[i], *to = groups + firsts[i + 1];
-            if (!inside(from, to, width)) return false;
             if (segments[i] & 1) add_groups<DEPTH, false>(r.errors, r.shares, depth, from, to, own);
             else add_groups<DEPTH, true>(r.errors, r.shares, depth, from, to, own);
         }
