@@ -10,6 +10,9 @@ import difflib
 from collections.abc import Iterable
 from typing import Any
 
+LONGEST_NAME = 200
+"""Letters of an unknown name that its error repeats."""
+
 
 class StereogaugeError(Exception):
     """Something about the input that the user can fix.
@@ -107,9 +110,10 @@ def check_one_size(what: str, shape: tuple[int, ...], other: str, wanted: tuple[
 def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> UnknownNameError:
     """The error for a name that is not in `allowed`, with the nearest one suggested."""
     names = sorted(allowed)
-    close = difflib.get_close_matches(name, names, n=1)
+    close = difflib.get_close_matches(name[:LONGEST_NAME], names, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
-    sentence = f"Unknown {kind} {name!r}; known are: {', '.join(names) or 'none'}.{hint}"
+    found = name if len(name) <= LONGEST_NAME else name[:LONGEST_NAME] + "…"
+    sentence = f"Unknown {kind} {found!r}; known are: {', '.join(names) or 'none'}.{hint}"
     return UnknownNameError(sentence, kind, name)
 
 

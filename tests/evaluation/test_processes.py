@@ -16,6 +16,7 @@ import pytest
 
 from stereogauge import StereogaugeError
 from stereogauge.errors import FileError, MissingDependency
+from stereogauge.evaluation import processes
 from stereogauge.evaluation.processes import CallCancelled, OpenedFile, TimeLimitExceeded, WorkerDied, WorkerProcess
 
 
@@ -179,6 +180,54 @@ def test_an_answer_that_is_none_ends_the_process(untrusted):
 
     with pytest.raises(WorkerDied, match="no answer"):
         untrusted._received(Sending())
+
+
+def own_connection():
+    """What code that has taken over its process finds: the connection to the server, and the number of the call."""
+    frame = sys._getframe()
+    while frame.f_code.co_name != "_serve":
+        frame = frame.f_back
+    return frame.f_locals["connection"], frame.f_locals["number"]
+
+
+def begin_a_message():
+    os.write(own_connection()[0].fileno(), (1000).to_bytes(4, "big") + b"no more than this")
+    time.sleep(600)
+
+
+def say_again_that_the_call_started():
+    connection, number = own_connection()
+    while True:
+        connection.send_bytes(f'[{number}, "started", null]'.encode())
+        time.sleep(0.05)
+
+
+def answer(kind, value):
+    connection, number = own_connection()
+    connection.send_bytes(f'[{number}, "{kind}", {value}]'.encode())
+    time.sleep(600)
+
+
+@pytest.mark.parametrize(
+    "taken_over",
+    [
+        pytest.param((begin_a_message,), id="half of a message"),
+        pytest.param((say_again_that_the_call_started,), id="a clock that begins again"),
+        pytest.param((answer, "over", 0), id="an unknown kind"),
+        pytest.param((answer, "result", "[" + "[]," * (2 << 20) + "[]]"), id="lists that fill the memory"),
+    ],
+)
+def test_whoever_takes_over_an_untrusted_worker_stops_nobody(untrusted, monkeypatch, taken_over):
+    monkeypatch.setattr(processes, "WHOLE_MESSAGE", 2.0)
+    with pytest.raises(WorkerDied):
+        untrusted.call(*taken_over, seconds=60)
+    assert untrusted.call(abs, -5, seconds=60) == 5
+
+
+def test_an_error_of_an_untrusted_worker_is_short(untrusted):
+    with pytest.raises(StereogaugeError) as problem:
+        untrusted.call(int, "x" * 4000, options={"base": 2})
+    assert len(str(problem.value)) < 2100
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limits")

@@ -22,6 +22,7 @@ from stereogauge.web.app import create_app
 from stereogauge.web.cache import RecentCache
 from stereogauge.web.errors import BusyError, RefusedError
 from stereogauge.web.load import ConcurrencyLimit, LimitedCalls
+from stereogauge.web.security import visitor_address
 from stereogauge.web.site import PICTURES_AT_ONCE, Site
 from stereogauge.web.source import ProtocolRecord, StoreSource
 
@@ -35,6 +36,23 @@ class Visitor:
 
     async def is_disconnected(self) -> bool:
         return self.gone
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("2001:db8::1", "2001:db8::ffff:1", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("10.0.0.1", "::ffff:10.0.0.1", True),
+        ("10.0.0.1", "10.0.0.2", False),
+        ("fe80::1%eth0", "fe80::2", True),
+        ("", "x" * 100_000, False),
+    ],
+)
+def test_a_network_of_one_visitor_is_one_address(first: str, second: str, same: bool) -> None:
+    one, other = (visitor_address(Visitor(host)) for host in (first, second))  # type: ignore[arg-type]
+    assert (one == other) is same
+    assert max(len(one), len(other)) < 100
 
 
 def test_expensive_answers_take_turns_and_a_crowd_is_refused() -> None:

@@ -173,6 +173,7 @@ def test_the_unit_is_one_that_systemd_reads_and_calls_safe(tmp_path: Path) -> No
     for wanted in ("DynamicUser=yes", "PrivateNetwork=yes", "ProtectSystem=strict", "KillMode=control-group"):
         assert f"\n{wanted}\n" in text
     assert re.search(r"\nMemoryMax=\d+G\nTasksMax=\d+\n", text)
+    assert "\nOOMPolicy=continue\n" in text  # otherwise one evaluation that takes too much ends the site
 
 
 def test_recipes_name_options_that_exist() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import socket
 import subprocess
@@ -23,7 +24,7 @@ from stereogauge.store import Store
 from stereogauge.web.app import create_app
 from stereogauge.web.refusals import register_refusals
 from stereogauge.web.security import LOCAL_HOSTS
-from stereogauge.web.server import LimitedProtocol
+from stereogauge.web.server import LimitedProtocol, RarelyRepeated
 from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource
 
@@ -148,7 +149,6 @@ def test_connections_are_limited_and_that_is_logged_once(
 ) -> None:
     monkeypatch.setattr(LimitedProtocol, "most", 8)
     monkeypatch.setattr(LimitedProtocol, "seconds", 2.0)
-    monkeypatch.setattr(LimitedProtocol, "_warned", 0.0)
     with serving_store(opened) as base:
         place = ("127.0.0.1", int(base.rpartition(":")[2]))
         held = [socket.create_connection(place) for _ in range(60)]
@@ -163,6 +163,29 @@ def test_connections_are_limited_and_that_is_logged_once(
         assert closed == 60
         assert httpx.get(f"{base}/api/v1/rank", timeout=60).status_code == 200
     assert len([one for one in caplog.records if "connections are open" in one.getMessage()]) == 1
+
+
+def test_requests_that_are_none_fill_no_log(opened: Store, caplog: pytest.LogCaptureFixture) -> None:
+    log = logging.getLogger("uvicorn.error")
+    with serving_store(opened) as base, caplog.at_level(logging.WARNING, log.name):
+        log.addHandler(caplog.handler)
+        for _ in range(50):
+            with socket.create_connection(("127.0.0.1", int(base.rpartition(":")[2]))) as one:
+                one.sendall(b"\x16\x03\x01 no request\r\n\r\n")
+                assert one.recv(100).startswith(b"HTTP/1.1 400")
+        log.removeHandler(caplog.handler)
+    assert len([one for one in caplog.records if "Invalid HTTP request" in one.getMessage()]) == 1
+
+
+def test_a_log_repeats_nothing_for_a_minute_and_has_an_end() -> None:
+    rarely = RarelyRepeated(seconds=0.3, most=3)
+
+    def passes(text: str) -> bool:
+        return rarely.filter(logging.LogRecord("site", logging.WARNING, "", 0, text, None, None))
+
+    assert [passes(text) for text in ("a", "a", "b", "a", "c", "d")] == [True, False, True, False, True, False]
+    time.sleep(0.4)
+    assert passes("a")
 
 
 @pytest.mark.parametrize(

@@ -419,6 +419,13 @@ def test_many_malformed_uploads_harm_nothing(small_store: Path, tmp_path: Path) 
         _survives(one, 240, seed=1)
 
 
+@pytest.mark.parametrize("text", ["a" * 60_000 + " = 1", '[confidence]\nbetter = "' + "a" * 60_000 + '"'])
+def test_a_manifest_with_a_long_word_is_a_finding(bench: Benchmark, text: str) -> None:
+    answer = bench.outcome(uploads.zipped({**uploads.maps(), "results.toml": text.encode()}), "long word")
+    assert answer["state"] == "invalid"
+    assert len(answer["findings"][0]["sentence"]) < 1000
+
+
 @pytest.mark.slow
 def test_two_thousand_malformed_uploads_harm_nothing(small_store: Path, tmp_path: Path) -> None:
     with benchmark_at(small_store, tmp_path, Rules(per_period=10_000, most_waiting=10_000)) as one:

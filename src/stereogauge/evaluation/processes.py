@@ -28,7 +28,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from stereogauge.errors import StereogaugeError
 
@@ -36,8 +36,12 @@ STARTING = 120.0
 """Seconds that a process has to start and to import what its first call needs, beside the time limit of the call."""
 POLL = 0.2
 """Seconds between two looks at whether a call was cancelled."""
-LARGEST_MESSAGE = 1 << 28
-"""Bytes of a message from a process that reads files of strangers."""
+LARGEST_BYTES, LARGEST_JSON = 1 << 28, 1 << 22
+"""Bytes of an answer from a process that reads files of strangers; plain values take twenty times their text."""
+WHOLE_MESSAGE = 20.0
+"""Seconds in which the rest of a message from such a process must follow its beginning."""
+LONGEST_ERROR = 1000
+NO_ANSWER = "the worker process sent what is no answer"
 PRELOADED = ("numpy", "cv2", "stereogauge.evaluation.processes")
 """What the process that untrusted ones are forked from has imported."""
 KILLED = 9
@@ -47,7 +51,9 @@ GONE = (EOFError, ConnectionResetError, BrokenPipeError)
 LANDLOCK_CREATE, LANDLOCK_RESTRICT, LANDLOCK_VERSION, NO_NEW_PRIVILEGES = 444, 446, 1, 38
 """Linux: numbers of two system calls, a flag of the first one, and an option of `prctl`."""
 
-Message = tuple[int, Literal["started", "result", "bytes", "error"], Any]
+Kind = Literal["started", "result", "bytes", "error"]
+KINDS = get_args(Kind)
+Message = tuple[int, Kind, Any]
 
 
 class WorkerDied(StereogaugeError):  # noqa: N818 - what happened, not whose mistake it is
@@ -126,6 +132,7 @@ class WorkerProcess:
 
     def _answer(self, connection: Connection, seconds: float | None, cancelled: Callable[[], bool] | None) -> Any:
         end = None if seconds is None else time.monotonic() + seconds + STARTING
+        started = False
         while True:
             if cancelled is not None and cancelled():
                 raise CallCancelled("the call was cancelled")
@@ -139,26 +146,33 @@ class WorkerProcess:
                 number, kind, value = self._received(connection)
             except GONE:
                 raise WorkerDied(self._cause_of_death()) from None
-            if number != self._calls:
-                continue
-            if kind in ("result", "bytes"):
-                return value
-            if kind == "error":
+            if number != self._calls or (kind == "started" and started):
+                raise WorkerDied(NO_ANSWER)
+            if kind == "started":
+                started = True
+                end = None if seconds is None else time.monotonic() + seconds
+            elif kind == "error":
                 raise _untrusted_error(*value) if self._untrusted else value
-            if seconds is not None:  # started
-                end = time.monotonic() + seconds
+            else:
+                return value
 
     def _received(self, connection: Connection) -> Message:
         if not self._untrusted:
             message: Message = connection.recv()
             return message
+        stalled = threading.Timer(WHOLE_MESSAGE, self._end_group, (self._process,))
+        stalled.start()
         try:
-            number, kind, value = json.loads(connection.recv_bytes(LARGEST_MESSAGE))
-            return number, kind, connection.recv_bytes(LARGEST_MESSAGE) if kind == "bytes" else value
+            number, kind, value = json.loads(connection.recv_bytes(LARGEST_JSON))
+            if kind not in KINDS:
+                raise ValueError
+            return number, kind, connection.recv_bytes(LARGEST_BYTES) if kind == "bytes" else value
         except GONE:
             raise
         except (OSError, ValueError, TypeError, RecursionError):
-            raise WorkerDied("the worker process sent what is no answer") from None
+            raise WorkerDied(NO_ANSWER) from None
+        finally:
+            stalled.cancel()
 
     def _started(self, needed: str = "") -> Connection:
         """The connection to the process; `needed` is a module that its calls import."""
@@ -252,7 +266,8 @@ def _serve(connection: Connection, lifeline: Connection, memory_bytes: int | Non
             connection.send_bytes(json.dumps((number, "bytes", None)).encode())
             connection.send_bytes(value)
         else:
-            connection.send_bytes(json.dumps((number, kind, value), default=operator.methodcaller("item")).encode())
+            text = json.dumps((number, kind, value), default=operator.methodcaller("item"), ensure_ascii=False)
+            connection.send_bytes(text.encode("utf-8", "replace"))
 
     while True:
         try:
@@ -333,7 +348,8 @@ def _leave_files() -> None:
 
 def _untrusted_error(kind: object = "", sentence: object = "", *rest: object) -> Exception:
     """What an untrusted process says that it raised."""
-    return MemoryError(sentence) if kind == "MemoryError" else StereogaugeError(f"{kind}: {sentence}")
+    said = str(sentence)[:LONGEST_ERROR]
+    return MemoryError(said) if kind == "MemoryError" else StereogaugeError(f"{str(kind)[:LONGEST_ERROR]}: {said}")
 
 
 def _sendable(problem: Exception) -> Exception:

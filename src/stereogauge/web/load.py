@@ -16,6 +16,7 @@ from fastapi import Request
 from stereogauge.evaluation.processes import CallCancelled, WorkerDied, WorkerProcess
 from stereogauge.stages import Allowance, allowed, checkpoint, used_up
 from stereogauge.web.errors import BusyError, RefusedError
+from stereogauge.web.security import visitor_address
 
 Value = TypeVar("Value")
 POLL = 0.5
@@ -43,7 +44,7 @@ class ConcurrencyLimit:
         """The answer, computed in a thread when it is its turn."""
         left = asyncio.create_task(_left(request))
         try:
-            await self._turn(request.client.host if request.client else "", left)
+            await self._turn(visitor_address(request), left)
             try:
                 return await self._computed(make, left)
             finally:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
+from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -39,6 +41,7 @@ READING = ("GET", "HEAD", "OPTIONS")
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 LONGEST_QUERY = 32 << 10
 """Bytes of the parameters of a request."""
+LONGEST_ADDRESS, NETWORK_BITS = 80, 64
 MOST_DRAINED, DRAIN_SECONDS = 64 << 20, 10.0
 """How much of a refused request's body is read, and for how long, so that its sender gets the answer."""
 
@@ -124,6 +127,18 @@ class _Body:
         except TimeoutError:
             return False
         return self._whole
+
+
+def visitor_address(request: Request) -> str:
+    """The address that limits count for: of IPv6 the network (/64), of which one visitor has all addresses."""
+    host = request.client.host if request.client else ""
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:  # a socket without a proxy
+        return host[:LONGEST_ADDRESS]
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(address.ipv4_mapped or ipaddress.ip_network((address, NETWORK_BITS), strict=False))
+    return str(address)
 
 
 def host_name(host: str) -> str:

@@ -9,6 +9,7 @@ import errno
 import logging
 import socket
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +25,9 @@ MOST_CONNECTIONS = 400
 """Open connections; each takes a file descriptor, of which a process usually has 1024."""
 SILENT_SECONDS = 20.0
 """Seconds in which a connection must send a request, or read a part of its answer."""
-SECONDS_BETWEEN_WARNINGS = 60.0
+SECONDS_BETWEEN_REPEATS, MOST_MESSAGES = 60.0, 100
+LIMITED_LOGS = ("uvicorn.error", "stereogauge.web.refusals", "stereogauge.web.server")
+"""Logs in which a stranger can cause as many lines as requests."""
 
 UNIX = "unix:"
 LACKING = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
@@ -36,21 +39,39 @@ M_MMAP_THRESHOLD = -3
 log = logging.getLogger(__name__)
 
 
+class RarelyRepeated(logging.Filter):
+    """Lets a message pass once per minute, and 100 different ones, so that no stranger fills the log."""
+
+    def __init__(self, seconds: float = SECONDS_BETWEEN_REPEATS, most: int = MOST_MESSAGES) -> None:
+        super().__init__()
+        self._seconds = seconds
+        self._most = most
+        self._passed: dict[tuple[object, ...], float] = {}
+        self._lock = threading.Lock()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the message was not logged in the last minute."""
+        key = (record.getMessage(), *(record.exc_info or ())[:1])
+        now = time.monotonic()
+        with self._lock:
+            self._passed = {one: at for one, at in self._passed.items() if at > now - self._seconds}
+            if key in self._passed or len(self._passed) >= self._most:
+                return False
+            self._passed[key] = now
+            return True
+
+
 class LimitedProtocol(H11Protocol):
     """A connection that is closed at once where too many are open, and when it neither asks nor reads."""
 
     most = MOST_CONNECTIONS
     seconds = SILENT_SECONDS
-    _warned = 0.0
     _next_look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Take or close a new connection."""
         if len(self.connections) >= self.most:
-            now = time.monotonic()
-            if now - LimitedProtocol._warned > SECONDS_BETWEEN_WARNINGS or not LimitedProtocol._warned:
-                LimitedProtocol._warned = now
-                log.warning("More than %d connections are open; new ones are closed.", self.most)
+            log.warning("More than %d connections are open; new ones are closed.", self.most)
             self.transport = transport
             transport.abort()
             return
@@ -135,4 +156,11 @@ def server_config(app: FastAPI, proxies: Sequence[str] = (), **options: Any) -> 
     """
     _free_large_arrays()
     believed: dict[str, Any] = {"proxy_headers": bool(proxies), "forwarded_allow_ips": list(proxies)}
-    return uvicorn.Config(app, http=LimitedProtocol, ws="none", server_header=False, **believed, **options)
+    config = uvicorn.Config(app, http=LimitedProtocol, ws="none", server_header=False, **believed, **options)
+    rarely = RarelyRepeated()
+    for name in LIMITED_LOGS:
+        logger = logging.getLogger(name)
+        for earlier in [one for one in logger.filters if isinstance(one, RarelyRepeated)]:
+            logger.removeFilter(earlier)
+        logger.addFilter(rarely)
+    return config

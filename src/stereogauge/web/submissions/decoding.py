@@ -114,7 +114,7 @@ def list_upload(file: IO[bytes], dataset: str, scenes: Mapping[str, Shape]) -> A
         _Upload.members = {safe_name(info.filename, "The zip"): info for info in infos if not info.is_dir()}
         listing = _listing(dataset, scenes)
     except (StereogaugeError, zipfile.BadZipFile) as refusal:
-        listing = Listing([Finding("", str(refusal))])
+        listing = Listing([Finding("", str(refusal)[:LONGEST_SENTENCE])])
     return msgspec.to_builtins(listing)
 
 

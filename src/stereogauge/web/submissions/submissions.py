@@ -30,6 +30,7 @@ from stereogauge.store.write import SUBMISSION, MapRecord, NameTaken, name_key
 from stereogauge.web.errors import RefusedError
 from stereogauge.web.hiding import Hidden
 from stereogauge.web.scores.reader import SUBMITTED_MARK
+from stereogauge.web.security import visitor_address
 from stereogauge.web.site import QueueState
 from stereogauge.web.source import NO_SCORES, ProtocolRecord, StoreSource
 from stereogauge.web.submissions import folders
@@ -140,8 +141,7 @@ class Submissions:
 
     def submitter(self, request: Request) -> str:
         """The owner of the request's token."""
-        client = request.client.host if request.client else "unknown"
-        return self.tokens.submitter(request.headers.get("authorization", ""), client)
+        return self.tokens.submitter(request.headers.get("authorization", ""), visitor_address(request))
 
     def own(self, request: Request, identifier: str) -> Job:
         """The submission, if it belongs to the token's owner; to anyone else it does not exist."""
