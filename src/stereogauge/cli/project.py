@@ -96,9 +96,9 @@ def _list(value: Texts) -> list[str]:
     return [value] if isinstance(value, str) else list(value)
 
 
-def read_project(commands: Sequence[str], folder: Path = Path()) -> Project | None:
-    """The project of a folder; None where there is no file, or one that describes a dataset or results."""
-    path = folder / FILENAME
+def read_project(commands: Sequence[str]) -> Project | None:
+    """The project of the current folder; None where there is no file, or one that describes a dataset or results."""
+    path = Path(FILENAME)
     try:
         content = read_toml(path, "a project")
     except FileError:

@@ -17,7 +17,7 @@ from stereogauge.ranking.profile import Profile, load_profile, metric_words, sta
 from stereogauge.ranking.run import Scores
 from stereogauge.ranking.weighted_score import unmeasurable, with_stand_ins
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.scope import EVERY_PIXEL, LEAST_COVERAGE, MissingRule
+from stereogauge.scores.scope import EVERY_PIXEL, LEAST_COVERAGE
 from stereogauge.scores.table import ScoreTable
 from stereogauge.store import Store, open_store
 
@@ -115,11 +115,11 @@ class Compatibility(Struct, frozen=True):
         return "; ".join(part for part in render([self.claim]) if part)
 
 
-def compatibility(source: Source, profile: Profile, missing: MissingRule = "common") -> Compatibility:
+def compatibility(source: Source, profile: Profile) -> Compatibility:
     """How much of a profile the scores can answer: the weight of terms with usable scores after the rule for gaps."""
     profile = with_stand_ins(profile, source.cube)
     try:
-        score = compared_scores(source.cube, profile, missing)[0]
+        score = compared_scores(source.cube, profile, "common")[0]
     except StereogaugeError:
         return measured_part(source, profile, frozenset())
     return measured_part(source, profile, score.terms)

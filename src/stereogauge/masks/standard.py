@@ -62,12 +62,11 @@ def dilated(mask: Mask, radius: int) -> Mask:
     return cv2.dilate(mask.view(np.uint8), square).view(np.bool_)
 
 
-def jumps(disparity: DisparityMap, gap: float, *, inclusive: bool = False) -> Mask:
-    """Both pixels of every pair of 4-neighbours whose disparities differ by more than `gap` (or by `gap` as well)."""
+def jumps(disparity: DisparityMap, gap: float) -> Mask:
+    """Both pixels of every pair of 4-neighbours whose disparities differ by more than `gap`."""
     marked = np.zeros(disparity.shape, np.bool_)
     for first, second in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1, :], np.s_[1:, :])):
-        difference = np.abs(disparity[first] - disparity[second])
-        jump = difference >= gap if inclusive else difference > gap
+        jump = np.abs(disparity[first] - disparity[second]) > gap
         marked[first] |= jump
         marked[second] |= jump
     return marked

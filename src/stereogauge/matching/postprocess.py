@@ -53,13 +53,13 @@ def median(disparity: DisparityMap, size: int = 3) -> DisparityMap:
     return np.where(inside, filtered, disparity)
 
 
-def remove_speckles(disparity: DisparityMap, size: int, difference: float = 1.0) -> DisparityMap:
-    """Unknown where a region of neighbours that differ by at most `difference` pixels has fewer than `size` pixels."""
+def remove_speckles(disparity: DisparityMap, size: int) -> DisparityMap:
+    """Unknown where a region of neighbours that differ by at most 1 px has fewer than `size` pixels."""
     known = np.isfinite(disparity)
     scale = 16.0
     levels = np.where(known, np.clip(np.rint(disparity * scale), -32000, 32000), -32768).astype(np.int16)
     removed = levels.copy()
-    cv2.filterSpeckles(removed, -32768, size - 1, difference * scale)
+    cv2.filterSpeckles(removed, -32768, size - 1, scale)
     return np.where(removed != levels, np.float32(np.nan), disparity)
 
 

@@ -199,17 +199,17 @@ class SubsetExperiment(NamedTuple):
     rows: tuple[SubsetComparison, ...]
 
 
-def subset_experiment(cube: ScoreCube, reference: str | None = None, metric: str = "rms") -> SubsetExperiment:
-    """Compare each metric that is bound to a pixel set with `reference` and with `metric` on that set.
+def subset_experiment(cube: ScoreCube) -> SubsetExperiment:
+    """Compare each metric that is bound to a pixel set with the RMS of an image and with the RMS on that set.
 
-    The reference is by default `metric` on the region "all", else on "nonocc", else on the first region that
-    is no metric's own pixel set.
+    The RMS of an image is that on the region "all", else on "nonocc", else on the first region that is no metric's own
+    pixel set.
     """
     bound = [column for column in cube.columns if column.declared.metric.region is not None]
-    whole = cube.columns[cube.column(reference or _everywhere(cube, metric, {column.region for column in bound}))]
+    whole = cube.columns[cube.column(_everywhere(cube, {column.region for column in bound}))]
     rows = []
     for column in bound:
-        subset = Column(metric, column.region)
+        subset = Column("rms", column.region)
         if subset not in cube.columns:
             continue
         rows.append(
@@ -224,16 +224,16 @@ def subset_experiment(cube: ScoreCube, reference: str | None = None, metric: str
         )
     if not rows:
         raise StereogaugeError(
-            f"The experiment with {metric} on each metric's own pixels needs such a metric and {metric} on its pixel "
-            f"set, for example d-fat and {metric}:disc-background; found {', '.join(cube.metrics)}."
+            "The experiment with rms on each metric's own pixels needs such a metric and rms on its pixel set, for "
+            f"example d-fat and rms:disc-background; found {', '.join(cube.metrics)}."
         )
     return SubsetExperiment(Selection.of(cube), whole, tuple(rows))
 
 
-def _everywhere(cube: ScoreCube, metric: str, sets: set[str]) -> str:
-    regions = [column.region for column in cube.columns if column.metric == metric and column.region not in sets]
+def _everywhere(cube: ScoreCube, sets: set[str]) -> str:
+    regions = [column.region for column in cube.columns if column.metric == "rms" and column.region not in sets]
     usual = [name for name in ("all", "nonocc") if name in regions]
-    return f"{metric}:{[*usual, *regions, 'all'][0]}"
+    return f"rms:{[*usual, *regions, 'all'][0]}"
 
 
 def _values(cube: ScoreCube, column: Column) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

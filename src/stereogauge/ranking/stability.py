@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -66,15 +66,15 @@ def by_metric(cube: ScoreCube, model: str = "middlebury", **options: Any) -> dic
     return {metric: rank(cube, model, metrics=[metric], **options) for metric in cube.metrics}
 
 
-def by_region(cube: ScoreCube, metric: str, model: str = "middlebury", **options: Any) -> dict[str, Ranking]:
+def by_region(cube: ScoreCube, metric: str, **options: Any) -> dict[str, Ranking]:
     """One order for each region of one metric."""
     regions = cube.select(metrics=[metric]).regions
-    return {region: rank(cube, model, metrics=[f"{metric}:{region}"], **options) for region in regions}
+    return {region: rank(cube, "middlebury", metrics=[f"{metric}:{region}"], **options) for region in regions}
 
 
-def by_model(cube: ScoreCube, names: Sequence[str] | None = None, *, missing: str = "common") -> dict[str, Ranking]:
+def by_model(cube: ScoreCube, *, missing: str = "common") -> dict[str, Ranking]:
     """One order for each model, leaving out the Middlebury model where several metrics are selected."""
-    chosen = names or [name for name in models() if name != "middlebury" or len(cube.metrics) == 1]
+    chosen = [name for name in models() if name != "middlebury" or len(cube.metrics) == 1]
     return {name: rank(cube, name, missing=missing) for name in chosen}
 
 
@@ -151,9 +151,7 @@ class ThresholdStability(Struct, frozen=True, eq=False):
         return tuple(ranking.winners for ranking in self.rankings)
 
 
-def threshold_stability(
-    cube: ScoreCube, family: str = "bad", model: str = "middlebury", **options: Any
-) -> ThresholdStability:
+def threshold_stability(cube: ScoreCube, family: str = "bad", **options: Any) -> ThresholdStability:
     """Rank with each threshold of `family` that the cube holds, in ascending order."""
     members = sorted(
         (bound.arguments[0], bound.id)
@@ -165,7 +163,7 @@ def threshold_stability(
             f"Stability under thresholds needs at least two metrics of the family {family!r}; the selection has "
             f"{', '.join(cube.metrics)}."
         )
-    rankings = tuple(rank(cube, model, metrics=[name], **options) for _, name in members)
+    rankings = tuple(rank(cube, "middlebury", metrics=[name], **options) for _, name in members)
     winners = [set(ranking.winners) for ranking in rankings]
     changes = sum(before != after for before, after in itertools.pairwise(winners))
     return ThresholdStability(family, tuple(value for value, _ in members), rankings, changes / (len(members) - 1))
