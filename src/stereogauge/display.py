@@ -6,7 +6,6 @@ Results belong to lower layers than the code that draws them, so that code is im
 from __future__ import annotations
 
 import importlib
-import json
 import os
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -47,18 +46,6 @@ class Displayed:
         """Write it to a file whose suffix says in which form; a suffix that does not fit is refused by name."""
         written: Path = _drawing().save(self, Path(path))
         return written
-
-
-class WrittenAsJson(Displayed):
-    """A displayed result that is one JSON document."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values for JSON."""
-        raise NotImplementedError
-
-    def to_json(self) -> str:
-        """`to_dict` as one JSON document; NaN is null, infinity the text "inf"."""
-        return json.dumps(self.to_dict(), indent=1, allow_nan=False, ensure_ascii=False)
 
 
 class NamedMaps(dict[str, Array], Displayed, Generic[Array]):

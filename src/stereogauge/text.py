@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
@@ -107,14 +108,16 @@ def upper_first(text: str) -> str:
 def json_value(value: Any) -> Any:
     """Null for NaN, the texts "inf" and "-inf" for infinities, plain numbers instead of NumPy's; lists entry by entry.
 
-    A named tuple becomes an object, and so does what has `to_dict`.
+    A record or named tuple becomes an object, and so does what has `to_dict`.
 
     >>> json_value([1.5, float("nan"), float("inf"), 3, "words"])
     [1.5, None, 'inf', 3, 'words']
     """
     if hasattr(value, "to_dict"):
         return value.to_dict()
-    if hasattr(value, "_asdict"):
+    if hasattr(value, "__struct_fields__"):
+        value = {name: getattr(value, name) for name in value.__struct_fields__}
+    elif hasattr(value, "_asdict"):
         value = value._asdict()
     elif hasattr(value, "tolist"):  # NumPy's arrays and numbers
         value = value.tolist()
@@ -131,3 +134,20 @@ def json_values(record: Any, names: Iterable[str], **stated: Any) -> dict[str, A
     """Attributes of a record as `json_value` makes them, and what is stated besides."""
     found: dict[str, Any] = json_value({name: getattr(record, name) for name in names} | stated)
     return found
+
+
+def json_text(document: Any) -> str:
+    """`json_value` of a document as text, with names in their own letters."""
+    return json.dumps(json_value(document), indent=1, allow_nan=False, ensure_ascii=False)
+
+
+class WrittenAsJson:
+    """A result that is one JSON document."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values for JSON."""
+        raise NotImplementedError
+
+    def to_json(self) -> str:
+        """`to_dict` as one JSON document; NaN is null, infinity the text "inf"."""
+        return json_text(self)

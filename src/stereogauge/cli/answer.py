@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from stereogauge.cli import options
 from stereogauge.cli.options import Format
-from stereogauge.cli.output import print_rows, print_tables, say
+from stereogauge.cli.output import print_json, print_rows, print_tables, say
 from stereogauge.scores.scope import LEAST_COVERAGE, Scope
 
 Form = Literal["text", "json", "csv", "html"]
@@ -64,7 +64,7 @@ def command(
         requirements,
     )
     if form == "json":
-        sys.stdout.write(found.to_json() + "\n")
+        print_json(found)
     elif form == "csv":
         print_tables(answer_tables(found), Format.csv)
     elif form == "html":

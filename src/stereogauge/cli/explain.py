@@ -68,7 +68,7 @@ def command(
             maps=origins if maps else None, missing=scope.missing, progress=_steps("measuring"),
         )  # fmt: skip
         if form is options.Format.json:
-            print_json(found.to_dict())
+            print_json(found)
         else:
             sys.stdout.write(f"{found.text}\n\n" if form is options.Format.table else "")
             print_tables(explanation_tables(found), form)

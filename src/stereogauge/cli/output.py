@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import sys
@@ -22,7 +21,7 @@ from stereogauge.cli.options import Format
 from stereogauge.errors import StereogaugeError
 from stereogauge.protocol import Protocol
 from stereogauge.tables.table import Table, of_records, table, words
-from stereogauge.text import json_value, shortened
+from stereogauge.text import json_text, shortened
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -138,14 +137,14 @@ def _print_table(table: Table, *, boxed: bool) -> None:
 def print_rows(rows: Sequence[Mapping[str, Any]], form: Format = Format.table) -> None:
     """Records with the same keys, which become the column heads; gaps are null in JSON and empty in CSV."""
     if form is Format.json:
-        sys.stdout.write(json.dumps([json_value(dict(row)) for row in rows], indent=2, allow_nan=False) + "\n")
+        print_json(rows)
     else:
         print_tables([of_records("rows", rows)], form, boxed=False)
 
 
 def print_json(document: Any) -> None:
-    """One document with names in their own letters."""
-    sys.stdout.write(json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+    """One document: plain values, records, and results that are written as JSON."""
+    sys.stdout.write(json_text(document) + "\n")
 
 
 def print_entry(name: str, lines: list[str], *, indent: int) -> None:
@@ -347,7 +346,7 @@ def _readings(found: Mapping[tuple[Any, ...], tuple[DisparityFile, list[str]]]) 
 def print_scores(table: ScoreTable, form: Format) -> None:
     """The whole table in the chosen format; scenes are aggregated in `table` and `latex`."""
     if form is Format.json:
-        sys.stdout.write(table.to_json() + "\n")
+        print_json(table)
     elif form is Format.csv:
         sys.stdout.write(table.to_csv())
     else:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from msgspec.structs import asdict
 
 from stereogauge.cli import options
 from stereogauge.cli.options import ListingFormat
@@ -61,18 +60,8 @@ def command(
 
 def _print(made: dict[str, Packed], out: Path, form: str) -> None:
     if form == "json":
-        print_json(
-            {
-                name: {
-                    "ok": one.ok,
-                    "files": list(one.files),
-                    "findings": [asdict(finding) for finding in one.findings],
-                }
-                for name, one in made.items()
-            }
-        )
+        print_json({n: {"ok": one.ok, "files": one.files, "findings": one.findings} for n, one in made.items()})
         return
-
     print_findings("benchmark", [(name, finding) for name, one in made.items() for finding in one.findings])
     for name, one in made.items():
         place = out / f"{name}.zip" if len(made) > 1 else out

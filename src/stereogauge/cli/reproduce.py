@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from stereogauge.cli.options import make_folder
-from stereogauge.cli.output import print_entry, print_tables, save_figures, say, step_bar
+from stereogauge.cli.output import print_entry, print_json, print_tables, save_figures, say, step_bar
 from stereogauge.errors import DatasetError
 from stereogauge.figures.chart import FORMATS
 from stereogauge.tables.table import Cell, table, words
@@ -58,7 +58,7 @@ def command(
             data, papers, item, progress=lambda paper, name: show(f"{paper}: {name}", next(started), total)
         )
     if form == "json":
-        sys.stdout.write(reproduction.to_json() + "\n")
+        print_json(reproduction)
     elif form == "csv":
         sys.stdout.write(csv_text(reproduction))
     elif form == "markdown":

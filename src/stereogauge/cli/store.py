@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from msgspec.structs import asdict
 
 from stereogauge import store as stores
 from stereogauge.cli.options import ListingFormat
@@ -23,15 +22,12 @@ ProtocolName = Annotated[str | None, typer.Option("--protocol", "-p", help="Only
 
 
 @app.command()
-def info(
-    store: StoreArgument,
-    form: ListingFormat = "table",
-) -> None:
+def info(store: StoreArgument, form: ListingFormat = "table") -> None:
     """Show what a store holds: datasets, algorithms, protocols, runs, failures."""
     with stores.open_store(store, read_only=True) as opened:
         kinds = ("datasets", "algorithms", "protocols", "runs", "failures")
         document: dict[str, Any] = {"store": opened.name, "counts": dict(opened.counts())}
-        document |= {kind: [asdict(entry) for entry in getattr(opened, kind)()] for kind in kinds}
+        document |= {kind: getattr(opened, kind)() for kind in kinds}
         document["repeated_scenes"] = opened.repeated_scenes()
         print_repeated(opened)
     if form == "json":
@@ -49,7 +45,7 @@ def info(
         ("failures", ("dataset", "scene", "algorithm", "reason")),
     ):
         if document[kind]:
-            rows = [[words(_text(row[column])) for column in columns] for row in document[kind]]
+            rows = [[words(_text(getattr(row, column))) for column in columns] for row in document[kind]]
             print_tables([table(kind, kind, columns, rows)])
 
 

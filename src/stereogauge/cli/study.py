@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -141,7 +140,7 @@ def _study_images(
         studies[name] = run_image_study(scene, name, metrics or IMAGE_METRICS, progress=advance, **common)
         bar.finish()
     if form is options.Format.json:
-        print_json({"images": {name: json.loads(study.to_json()) for name, study in studies.items()}})
+        print_json({"images": studies})
     elif form is options.Format.csv:
         import pandas as pd
 
@@ -218,7 +217,7 @@ def _print_damages(form: options.Format, *, images: bool = False) -> None:
 
 def _print(study: Study, matrix: Sensitivity, form: options.Format) -> None:
     if form is options.Format.json:
-        print_json({"study": json.loads(study.to_json()), "sensitivity": json.loads(matrix.to_json())})
+        print_json({"study": study, "sensitivity": matrix})
     elif form is options.Format.csv:
         sys.stdout.write(study.to_csv())
     elif form is options.Format.latex:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from stereogauge.cli import INTERRUPTED, options
-from stereogauge.cli.output import print_tables, progress, say
+from stereogauge.cli.output import print_json, print_tables, progress, say
 from stereogauge.cli.running import chosen_scenes, executor_of
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _announce(prepared: Prepared) -> None:
 
 def _print(result: TuningResult, form: str) -> None:
     if form == "json":
-        sys.stdout.write(result.to_json() + "\n")
+        print_json(result)
     elif form == "csv":
         sys.stdout.write(str(result.to_pandas().to_csv(index=False)))
     elif form == "toml":

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from msgspec.structs import asdict
 
 from stereogauge.cli import options
 from stereogauge.cli.options import ListingFormat
@@ -87,7 +86,7 @@ def _single_map(path: Path, data: Dataset, scene: str | None, files: options.Fil
 
 def _print(result: Validation, form: str, seen: FileReport | None = None) -> None:
     if form == "json":
-        print_json(result.to_dict() | ({} if seen is None else {"report": asdict(seen)}))
+        print_json(result.to_dict() | ({} if seen is None else {"report": seen}))
         return
     if seen is not None:
         from stereogauge.io.encodings import ENCODINGS

@@ -19,7 +19,7 @@ from stereogauge.decision.requirements import completeness_of
 from stereogauge.decision.source import Source, opening, purpose_of, read_scores
 from stereogauge.decision.verdict import ALPHA, TOLERANCE, compared_scores, least_scenes
 from stereogauge.decision.words import Claim, render, sentences
-from stereogauge.display import WrittenAsJson
+from stereogauge.display import Displayed
 from stereogauge.errors import StereogaugeError, one_of
 from stereogauge.masks.geometric import PARTS
 from stereogauge.protocol import EITHER_UNIT
@@ -31,7 +31,7 @@ from stereogauge.ranking.weighted_score import WeightedScore, with_stand_ins
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import Values
 from stereogauge.scores.selection import missing_rule
-from stereogauge.text import json_values
+from stereogauge.text import WrittenAsJson, json_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -223,7 +223,7 @@ class Piece(NamedTuple):
     attributed: bool = True
 
 
-class Explanation(WrittenAsJson, Struct, frozen=True, eq=False):
+class Explanation(Displayed, WrittenAsJson, Struct, frozen=True, eq=False):
     """Why the first algorithm scores better (or worse) than the second.
 
     `difference` is score of the first − score of the second. `terms`, `scenes`, `regions` and `causes` each sum to it;

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from stereogauge.display import WrittenAsJson
+from stereogauge.display import Displayed
 from stereogauge.errors import StereogaugeError, one_of
 from stereogauge.ranking.costs import Costs
 from stereogauge.registry import Registry
@@ -23,7 +23,7 @@ from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.scope import MissingPixels
 from stereogauge.scores.selection import Dropped, Selection
 from stereogauge.stages import checkpoint
-from stereogauge.text import json_value, json_values
+from stereogauge.text import WrittenAsJson, json_value, json_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -146,7 +146,7 @@ def model_declaration(name: str) -> Model:
     return known[one_of("model", name, known)]
 
 
-class Ranking(Order, WrittenAsJson, frozen=True, eq=False, kw_only=True):
+class Ranking(Order, Displayed, WrittenAsJson, frozen=True, eq=False, kw_only=True):
     """Algorithms from best to worst under one model (ties by name order of the selection).
 
     `changed_if` is the other rule for missing pixels, where the order would change under it. `shared_regions` are those

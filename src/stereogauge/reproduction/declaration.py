@@ -71,10 +71,6 @@ class FurtherNumbers(Struct, frozen=True):
     headings: tuple[str, ...]
     cells: tuple[tuple[Any, ...], ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The table as plain values."""
-        return {"title": self.title, "headings": list(self.headings), "cells": [list(row) for row in self.cells]}
-
 
 class Item(Struct, frozen=True):
     """A table, figure or claim of a paper; `compute` records its findings."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from stereogauge.errors import unknown_name
 from stereogauge.reproduction import hci, kitti_confidence, methodology, sigma_z
 from stereogauge.reproduction.declaration import FurtherNumbers, Item, Paper, Recorder, ReproducedNumber, Status, Value
 from stereogauge.reproduction.material import Material
+from stereogauge.text import WrittenAsJson, json_value
 
 PAPERS: dict[str, Paper] = {
     paper.id: paper for paper in (sigma_z.PAPER, methodology.PAPER, kitti_confidence.PAPER, hci.PAPER, hci.SUPPLEMENT)
@@ -29,7 +29,7 @@ class ReproducedItem(Struct, frozen=True):
     findings: Recorder
 
 
-class Reproduction(Struct, frozen=True):
+class Reproduction(WrittenAsJson, Struct, frozen=True):
     """All reproduced items."""
 
     items: tuple[ReproducedItem, ...]
@@ -49,20 +49,19 @@ class Reproduction(Struct, frozen=True):
         rows = [row for row in self.rows if row.paper == paper]
         return {status.value: sum(row.status is status for row in rows) for status in Status}
 
-    def to_json(self) -> str:
-        """Rows, tables and figure names of every item as one JSON document."""
+    def to_dict(self) -> dict[str, Any]:
+        """Rows, tables and figure names of every item as plain values for JSON."""
         items = [
             {
                 "paper": item.paper.id,
                 "item": item.item.id,
                 "title": item.item.title,
-                "tables": [table.to_dict() for table in item.findings.tables],
+                "tables": json_value(item.findings.tables),
                 "figures": list(item.findings.figures),
             }
             for item in self.items
         ]
-        document = {"rows": [row.to_dict() for row in self.rows], "items": items}
-        return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+        return {"rows": json_value(self.rows), "items": items}
 
 
 def chosen_papers(names: Sequence[str] | None) -> tuple[Paper, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -25,13 +24,13 @@ from stereogauge.scores.facts import SceneFacts
 from stereogauge.scores.scope import Aggregation
 from stereogauge.scores.score import Score, score_of_row
 from stereogauge.tags import TagBook, Tags, expanded
-from stereogauge.text import json_value
+from stereogauge.text import WrittenAsJson, json_value
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class ScoreTable(Sequence[Score], Displayed):
+class ScoreTable(Sequence[Score], Displayed, WrittenAsJson):
     """Scores of some algorithms on some scenes, all under one protocol.
 
     `facts` holds what is known of each scene, by dataset and scene; `objects` the object that a score is about, by
@@ -290,15 +289,15 @@ class ScoreTable(Sequence[Score], Displayed):
         """The long form as CSV with full precision."""
         return str(self.to_pandas().to_csv(index=False))
 
-    def to_json(self) -> str:
-        """One document: the protocol's text and hash, the hash of the scenes' files and settings where it was made, and
-        a list of scores; NaN is null, infinity the text "inf".
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON: the protocol's choices and hash, the hash of the scenes' files and settings where it
+        was made, and a list of scores.
         """
-        rows = [{key: json_value(value) for key, value in self._row(score).items()} for score in self._scores]
         protocol = (
             None
             if self.protocol is None
             else {"name": self.protocol.name, "hash": self.protocol.hash, **self.protocol.choices()}
         )
-        document = {"protocol": protocol, **({"inputs": self.inputs} if self.inputs else {}), "scores": rows}
-        return json.dumps(document, indent=1, allow_nan=False, default=str)
+        made = {"inputs": self.inputs} if self.inputs else {}
+        rows = json_value([self._row(score) for score in self._scores])
+        return {"protocol": protocol, **made, "scores": rows}

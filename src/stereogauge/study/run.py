@@ -11,7 +11,6 @@ A metric is well named when, after both steps, it reacts most to the damage that
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -28,7 +27,7 @@ from stereogauge.model import DisparityMap, Scene
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.scores.column import Column, columns_of
 from stereogauge.study.damage import Damage, GradedDamage, damage_called, damages, ground_truth_of
-from stereogauge.text import json_value
+from stereogauge.text import WrittenAsJson, json_values
 
 GEOMETRY_METRICS = ("d-fat", "d-thin", "d-fuz-rel", "p-bump", "p-off", "p-mis", "f-por", "f-frag", "f-fat")
 OTHER_METRICS = (
@@ -67,7 +66,7 @@ def worsening(metric: str, value: float, truth: float) -> float:
     return abs(value) - abs(truth) if direction == "zero" else value - truth
 
 
-class Study:
+class Study(WrittenAsJson):
     """The responses of some metrics on one scene; `idle` are damages that apply to no pixel of it.
 
     A study `of_images` damages the input of a matcher instead of a map: see `stereogauge.study.images`.
@@ -115,11 +114,9 @@ class Study:
         """The table as CSV with full precision."""
         return str(self.to_pandas().to_csv(index=False))
 
-    def to_json(self) -> str:
-        """One document; what is unknown is null."""
-        responses = [asdict(response) for response in self.responses]
-        document = {"scene": self.scene, "protocol": self.protocol, "idle": self.idle, "responses": responses}
-        return json.dumps(json_value(document), indent=1, allow_nan=False)
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values for JSON; what is unknown is null."""
+        return json_values(self, ("scene", "protocol", "idle", "responses"))
 
 
 def label(response: Response) -> str:
@@ -187,7 +184,7 @@ def responses_of(
 Matrix = NDArray[np.float64]
 
 
-class Sensitivity(Struct, frozen=True):
+class Sensitivity(WrittenAsJson, Struct, frozen=True):
     """Responses (metrics × damages) in the metrics' own units; NaN where a metric had no value."""
 
     metrics: tuple[str, ...]
@@ -238,17 +235,10 @@ class Sensitivity(Struct, frozen=True):
         row = np.sort(self.selective[self.metrics.index(metric)])[::-1]
         return float(1.0 - row[1] / row[0]) if row.size > 1 and row[0] > 0 else 0.0
 
-    def to_json(self) -> str:
-        """One document with all three matrices; NaN is null."""
-        document = {
-            "metrics": self.metrics,
-            "damages": self.damages,
-            "responses": self.responses,
-            "scaled": self.scaled,
-            "selective": self.selective,
-            "strongest": self.strongest(),
-        }
-        return json.dumps(json_value(document), indent=1, allow_nan=False)
+    def to_dict(self) -> dict[str, Any]:
+        """All three matrices as plain values for JSON; NaN is null."""
+        parts = ("metrics", "damages", "responses", "scaled", "selective")
+        return json_values(self, parts, strongest=self.strongest())
 
 
 def sensitivity_of(study: Study) -> Sensitivity:

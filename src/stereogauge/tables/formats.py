@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Sequence
 from html import escape
 
 from stereogauge.tables.table import Cell, Heading, Table
+from stereogauge.text import json_text
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
@@ -84,8 +84,7 @@ def markdown_table(table: Table) -> str:
 
 def json_tables(tables: Sequence[Table]) -> str:
     """One document: title, header, rows and notes of each table by its name."""
-    document = {table.name: table.to_dict() for table in tables}
-    return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+    return json_text({table.name: table for table in tables}) + "\n"
 
 
 def _csv_cell(cell: Cell) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import math
 import os
 import warnings
@@ -25,7 +24,7 @@ from stereogauge.matching.run import matcher_text, value_text
 from stereogauge.ranking.models.pareto import dominance
 from stereogauge.scores.cube import Values
 from stereogauge.tables.table import Cell, Table, number, share, table, words
-from stereogauge.text import json_value
+from stereogauge.text import WrittenAsJson, json_value
 from stereogauge.tuning.definition import BASELINE, HELD_OUT, Definition, definition_of, fold_name, scene_groups
 from stereogauge.tuning.objectives import Improvement, ObjectiveFunction, Scores, improvement, score_matrix
 from stereogauge.tuning.storage import FAILURE, POSITION, SCORES, SECONDS, counted_trials, read_studies
@@ -59,7 +58,7 @@ class Fold(Struct, frozen=True):
     scores: Scores
 
 
-class TuningResult(Struct, frozen=True, eq=False, dict=True):
+class TuningResult(WrittenAsJson, Struct, frozen=True, eq=False, dict=True):
     """Trials of the search on all scenes, and the folds that say how well the search does on scenes it has not seen."""
 
     name: str
@@ -219,7 +218,7 @@ class TuningResult(Struct, frozen=True, eq=False, dict=True):
                 "parameters": None if best is None else self.parameters,
                 "matcher_text": None if best is None else self.matcher,
                 "toml": None if best is None else self.to_toml(),
-                "trials": [asdict(trial) for trial in self.trials],
+                "trials": self.trials,
                 "front": [trial.number for trial in self.front],
                 "importance": self.importance,
                 "seen": [_plain_improvement(found) for found in self.seen],
@@ -228,17 +227,13 @@ class TuningResult(Struct, frozen=True, eq=False, dict=True):
                     {
                         "held_out": fold.held_out,
                         "states": counted_states(fold.trials),
-                        "best": None if fold.best is None else asdict(fold.best),
+                        "best": fold.best,
                     }
                     for fold in self.folds
                 ],
             }
         )
         return plain
-
-    def to_json(self) -> str:
-        """`to_dict` as one document."""
-        return json.dumps(self.to_dict(), indent=1, allow_nan=False)
 
     def to_toml(self) -> str:
         """The recommended parameters as a file that `match` and `evaluate` take, with the facts of the tuning."""
