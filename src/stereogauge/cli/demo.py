@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from stereogauge import store as stores
-from stereogauge.cli.output import print_score_table, progress, say
+from stereogauge.cli.output import print_scores, progress, say
 from stereogauge.protocol import load_protocol
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def command(
     with stores.open_store(out / "demo.sqlite") as store:
         run_plan(make_plan(store, dataset, results, protocol), store, progress=progress())
         table = store.scores(dataset=dataset.name, protocol=protocol, algorithms=[result.name for result in results])
-    print_score_table(table, f"{scene.id}, visible pixels")
+    print_scores(table, title=f"{scene.id}, visible pixels")
     maps = {result.name: result.maps[scene.id] for result in results if result.name in MATCHERS}
     write_pictures(out / "pictures", maps, scene, protocol.replace(metrics=PICTURES))
     sentence = _report(out, list(MATCHERS))

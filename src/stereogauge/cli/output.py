@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from stereogauge.cli.options import Format
 from stereogauge.errors import StereogaugeError
@@ -343,33 +342,21 @@ def _readings(found: Mapping[tuple[Any, ...], tuple[DisparityFile, list[str]]]) 
     return ", ".join(f"{text} for {shortened(names)}" if any(names) else text for text, names in texts.items())
 
 
-def print_scores(table: ScoreTable, form: Format) -> None:
-    """The whole table in the chosen format; scenes are aggregated in `table` and `latex`."""
+def print_scores(scores: ScoreTable, form: Format = Format.table, title: str = "") -> None:
+    """All scores in the chosen format; scenes are aggregated in `table` and `latex`."""
+    from stereogauge.tables.score_table import tables_of_scores
+
     if form is Format.json:
-        print_json(table)
+        print_json(scores)
     elif form is Format.csv:
-        sys.stdout.write(table.to_csv())
+        sys.stdout.write(scores.to_csv())
     else:
-        print_score_table(table, form=form)
-
-
-def print_score_table(table: ScoreTable, title: str = "", form: Format = Format.table) -> None:
-    """The scores over all scenes, or of single objects where the table holds those."""
-    from stereogauge.tables.score_table import object_tables, score_table
-
-    if table.objects:
-        print_tables(object_tables(table), form, boxed=False)
-        return
-
-    read = table.protocol or Protocol()
-    shown = score_table(table.cube, read.aggregation, read.scene_weights)
-    print_tables([upright(replace(shown, title=title), form)], form, boxed=False)
+        print_tables(tables_of_scores(scores, title, upright=form is Format.table), form, boxed=False)
 
 
 def upright(table: Table, form: Format) -> Table:
-    """The table, transposed on a terminal where it has more columns than rows."""
-    wide = form is Format.table and len(table.header) - 1 > max(6, len(table.rows))
-    return table.turned() if wide else table
+    """The table, turned on a terminal where it has many more columns than rows."""
+    return table.upright if form is Format.table else table
 
 
 def notes(table: ScoreTable) -> list[str]:

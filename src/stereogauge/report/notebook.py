@@ -27,13 +27,12 @@ from stereogauge.io import write_disparity
 from stereogauge.io.encodings import ENCODINGS
 from stereogauge.matching.result import MatchResult
 from stereogauge.metrics.picture import Picture
-from stereogauge.protocol import Protocol
 from stereogauge.ranking.model import Ranking
 from stereogauge.scores.table import ScoreTable
 from stereogauge.tables.decision_tables import answer_html, answer_tables, explanation_html, explanation_tables
 from stereogauge.tables.formats import csv_table, html_table, json_tables, latex_table, markdown_table
 from stereogauge.tables.ranking_tables import ranking_table
-from stereogauge.tables.score_table import object_tables, score_table
+from stereogauge.tables.score_table import tables_of_scores
 from stereogauge.tables.table import Table
 from stereogauge.tables.terminal import plain_text
 
@@ -55,11 +54,7 @@ def _table(result: Table) -> list[Table]:
 
 @tables_of.register
 def _scores(result: ScoreTable) -> list[Table]:
-    if result.objects:
-        return object_tables(result)
-    read = result.protocol or Protocol()
-    shown = score_table(result.cube, read.aggregation, read.scene_weights)
-    return [shown.turned() if len(shown.header) - 1 > max(6, len(shown.rows)) else shown]
+    return tables_of_scores(result)
 
 
 @tables_of.register

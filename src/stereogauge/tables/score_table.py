@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from stereogauge.masks.geometry.objects import KINDS, ObjectKind, SceneObject
 from stereogauge.metrics.run_time import conditions_in_words
-from stereogauge.protocol import EITHER_UNIT, Aggregations
+from stereogauge.protocol import EITHER_UNIT, Aggregations, Protocol
 from stereogauge.ranking.ranks import column_ranks, normalised
 from stereogauge.scores.aggregation import aggregated, column_costs, usable_scores, way
 from stereogauge.scores.column import Column, metric_of
@@ -194,6 +194,18 @@ def _lacking(cube: ScoreCube) -> list[str]:
         return []
     lacks = [f"{enumerated(names)}: {enumerated(scenes, MOST_LACKING)}" for scenes, names in alike.items()]
     return [f"Without a score on some scenes, and so without one over all of them: {'; '.join(lacks)}."]
+
+
+def tables_of_scores(scores: ScoreTable, title: str = "", *, upright: bool = True) -> list[Table]:
+    """The table of scores as their protocol aggregates them, or those of single objects where scores of these exist.
+
+    With `upright` a table that is wide and low is turned.
+    """
+    if scores.objects:
+        return object_tables(scores)
+    read = scores.protocol or Protocol()
+    shown = replace(score_table(scores.cube, read.aggregation, read.scene_weights), title=title)
+    return [shown.upright if upright else shown]
 
 
 def score_tables(cube: ScoreCube, made: Callable[[ScoreCube], Table] = score_table) -> list[Table]:

@@ -90,6 +90,11 @@ class Table(Displayed, Struct, frozen=True):
         ]
         return replace(self, header=tuple(heads), rows=tuple(rows))
 
+    @property
+    def upright(self) -> Table:
+        """The table, turned where it has many more columns than rows."""
+        return self.turned() if len(self.header) - 1 > max(6, len(self.rows)) else self
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: numbers where there are numbers, null for gaps."""
         rows = [[json_value(cell.value) for cell in row] for row in self.rows]
