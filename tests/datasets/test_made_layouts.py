@@ -431,3 +431,23 @@ def test_the_masks_of_a_light_field_replace_the_search_for_planes_and_fine_struc
     assert sets.planes_drawn
     assert sets.planar.size == 40 * 40
     assert sets.fine.size == 80 * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "missing"),
+    [
+        ("eth3d", "{scene}/im0.png {scene}/im1.png {scene}/disp0GT.pfm", "im1.png"),
+        ("middlebury-2006", "{scene}/view1.png {scene}/view5.png {scene}/disp1.png", "view5.png"),
+        ("hci", "{scene}/input_Cam040.png {scene}/input_Cam041.png {scene}/gt_disp_lowres.pfm", "input_Cam041.png"),
+    ],
+)
+def test_no_scene_is_left_out_because_its_right_image_is_missing(
+    tmp_path: Path, picture: Write, disparity: Write, name: str, files: str, missing: str
+) -> None:
+    for scene in ("first", "second"):
+        for file in files.format(scene=scene).split():
+            (disparity if file.endswith(".pfm") else picture)(tmp_path / file)
+    assert load_dataset(name, tmp_path).ids == ("first", "second")
+    (tmp_path / "second" / missing).unlink()
+    with pytest.raises(DatasetError, match=f"second lacks {Path(missing).stem}"):
+        load_dataset(name, tmp_path)

@@ -341,3 +341,49 @@ def test_stored_depth_needs_its_scale(tmp_path: Path) -> None:
     assert read_disparity(tmp_path / "depth.npy", encoding="inverse", scale=80)[0, 0] == 20
     with pytest.raises(FileError, match="needs the scale"):
         read_disparity(tmp_path / "depth.npy", encoding="inverse")
+
+
+def virtual_kitti(root: Path, picture: Write) -> None:
+    """One frame of Virtual KITTI 2 at a depth of 10 m."""
+    frames = root / "Scene01" / "clone" / "frames"
+    for camera in ("Camera_0", "Camera_1"):
+        picture(frames / "rgb" / camera / "rgb_00007.jpg", 9)
+        picture(frames / "depth" / camera / "depth_00007.png", deep(1000))
+
+
+def test_folders_may_be_links(tmp_path: Path, picture: Write, text: Write) -> None:
+    virtual_kitti(tmp_path / "disk", picture)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "Scene01").symlink_to(tmp_path / "disk" / "Scene01")
+    data = load_dataset("vkitti2", tmp_path / "data")
+    assert data.ids == ("Scene01-clone-00007",)
+    check(data[0], 725.0087 * 0.532725 / 10.0, right=True)
+    sequence, name = "2018-07-09-16-11-56", "2018-07-09-16-11-56_2018-07-09-16-13-24-784"
+    picture(tmp_path / "driving" / "train-disparity-map" / sequence / f"{name}.png", deep(512))
+    text(tmp_path / "disk" / "half-image-calib" / f"{sequence}.txt", PROJECTIONS)
+    (tmp_path / "driving" / "calib").symlink_to(tmp_path / "disk")
+    assert load_dataset("drivingstereo", tmp_path / "driving")[0].calibration.focal == 1000
+
+
+def test_suffixes_may_be_written_in_capital_letters(tmp_path: Path, picture: Write) -> None:
+    virtual_kitti(tmp_path, picture)
+    for path in [*tmp_path.rglob("*.jpg"), *tmp_path.rglob("*.png")]:
+        path.rename(path.with_suffix(path.suffix.upper()))
+    check(load_dataset("vkitti2", tmp_path)[0], 725.0087 * 0.532725 / 10.0, right=True)
+
+
+def test_a_dataset_in_a_folder_of_the_one_that_was_named_is_found_for_the_user(tmp_path: Path, picture: Write) -> None:
+    picture(tmp_path / "download" / "training" / "disp_occ_0" / "000000_10.png", deep(512))
+    (tmp_path / "other").mkdir()
+    with pytest.raises(DatasetError, match=r"not laid out as kitti-2015: .*download is laid out so: give that folder"):
+        load_dataset("kitti-2015", tmp_path)
+    with pytest.raises(DatasetError, match="not laid out") as refused:
+        load_dataset("kitti-2015", tmp_path, split="testing")
+    assert "laid out so" not in str(refused.value), "that folder has no testing images"
+
+
+def test_one_folder_of_a_training_set_may_be_named_itself(tmp_path: Path, picture: Write) -> None:
+    for side in ("left", "right"):
+        picture(tmp_path / "tree" / f"abc_{side}.jpg", 9)
+        picture(tmp_path / "tree" / f"abc_{side}.disp.png", deep(1000))
+    check(load_dataset("crestereo", tmp_path / "tree")["abc"], 1000 / 32, right=True)

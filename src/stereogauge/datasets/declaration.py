@@ -14,12 +14,13 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
-from stereogauge.datasets.layout import has_manifest, wrong_folder
+from stereogauge.datasets.layout import has_manifest, subfolders, wrong_folder
 from stereogauge.datasets.scene_layout import SceneFolders, SceneLayout
 from stereogauge.errors import (
     DatasetError,
@@ -37,6 +38,8 @@ PACKAGE = "stereogauge.datasets.native"
 ENTRY_POINTS = "stereogauge.datasets"
 FOLDER, MANIFEST = "folder", "stereogauge.toml"
 """The family of folders of one's own, and the file that describes one."""
+TRIED = 20
+"""Folders in the one that was named in which a dataset is looked for, to say where it is."""
 
 Loader = Callable[..., Dataset]
 
@@ -210,6 +213,9 @@ def load_dataset(name: str, root: str | os.PathLike[str] | None = None, **option
     try:
         return family.open(folder, variant, **options)
     except DatasetError as error:
+        inner = next((one for one in subfolders(folder)[:TRIED] if _finds_scenes(family, one, variant, options)), None)
+        if inner is not None:
+            raise DatasetError(f"{error} {inner} is laid out so: give that folder.") from None
         other = _better_family(family, folder)
         if other is None:
             raise
@@ -253,10 +259,12 @@ def _better_family(wrong: DatasetFamily, folder: Path) -> str | None:
     return None
 
 
-def _finds_scenes(family: DatasetFamily, folder: Path) -> bool:
+def _finds_scenes(
+    family: DatasetFamily, folder: Path, variant: str = "", options: Mapping[str, Any] = MappingProxyType({})
+) -> bool:
     """Whether the family lists this folder and the first ground truth is really there."""
     try:
-        first = next(iter(family.open(folder)), None)
+        first = next(iter(family.open(folder, variant, **options)), None)
         return first is not None and first.has("gt") and first.gt.size > 0
     except Exception:  # whatever a folder of another layout leads to
         return False

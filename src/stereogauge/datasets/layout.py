@@ -6,6 +6,7 @@ A zip is never unpacked: its files are read in place, through addresses of the f
 from __future__ import annotations
 
 import functools
+import glob
 import itertools
 import os
 import re
@@ -148,9 +149,23 @@ def subfolders(folder: Path) -> list[Path]:
     return [entry for entry in entries(folder) if entry.is_dir()] if folder.is_dir() else []
 
 
+def file_at(path: Path) -> Path | None:
+    """The file at `path`, whose suffix may be written in capital letters; None where there is none."""
+    spellings = (path, path.parent / f"{path.stem}{path.suffix.upper()}")
+    return next((spelling for spelling in spellings if spelling.is_file()), None)
+
+
 def image(folder: Path, stem: str) -> Path | None:
     """The image `stem` in whichever usual format it has."""
-    return next((path for suffix in IMAGE_SUFFIXES if (path := folder / (stem + suffix)).is_file()), None)
+    paths = (folder / (stem + suffix) for suffix in IMAGE_SUFFIXES)
+    return next((found for path in paths if (found := file_at(path)) is not None), None)
+
+
+def paths_like(folder: Path, pattern: str) -> list[Path]:
+    """The paths below `folder` that fit a pattern of `glob`, by name; folders may be links, as data are often kept."""
+    if is_in_object_store(folder):
+        return sorted(folder.glob(pattern))
+    return sorted(folder / name for name in glob.iglob(pattern, root_dir=folder, recursive=True))
 
 
 def png_size(path: Path) -> tuple[int, int]:
@@ -162,7 +177,7 @@ def png_size(path: Path) -> tuple[int, int]:
 def wrong_folder(name: str, folder: Path, wanted: str) -> DatasetError:
     """The error for a folder in which nothing of the layout was found."""
     if not folder.is_dir():
-        return DatasetError(f"{folder} is not a folder; {name} needs one with {wanted}.")
+        return DatasetError(f"{folder} is not a folder; {name} needs one, of an unpacked archive, with {wanted}.")
     found = shortened((entry.name + "/" * entry.is_dir() for entry in entries(folder)), SHOWN_ENTRIES)
     return DatasetError(f"{folder} is not laid out as {name}: looked for {wanted}; found {found or 'nothing'}.")
 

@@ -11,12 +11,15 @@ A family says where the files of a scene are, as templates below a folder, and h
     )
 
 `{field}` matches within one part of a path, `{field**}/` any number of folders (also none), and `.*` at the end of an
-image means any usual suffix. Of several templates in a tuple the first that is a file counts.
+image means any usual suffix; any suffix may be written in capital letters. Of several templates in a tuple the first
+that is a file counts.
 """
 
 from __future__ import annotations
 
+import glob
 import itertools
+import os
 import re
 from collections.abc import Callable, Container, Hashable, Iterator, Mapping
 from pathlib import Path
@@ -25,7 +28,7 @@ from typing import Any, TypeAlias, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from stereogauge.datasets.layout import image, in_order, is_junk, subfolders, template_pattern
+from stereogauge.datasets.layout import file_at, image, in_order, is_junk, paths_like, subfolders, template_pattern
 from stereogauge.errors import DatasetError
 from stereogauge.io.files import DisparityFile, FileMask, ImageFile
 from stereogauge.model import Calibration, Scene, link_frames
@@ -70,7 +73,7 @@ class FoundScene(Struct, frozen=True, eq=False):
         path = start / rest
         if text.endswith(ANY_SUFFIX):
             return image(path.parent, path.name.removesuffix(ANY_SUFFIX))
-        return path if path.is_file() else None
+        return file_at(path)
 
 
 class SceneLayout(Struct, frozen=True):
@@ -99,7 +102,7 @@ class SceneLayout(Struct, frozen=True):
     derive: Callable[[FoundScene], Fields | None] | None = None
     details: Callable[[FoundScene], Mapping[str, Any]] | None = None
     needs: tuple[str, ...] = ()
-    pairs: Callable[[FoundScene], bool] | None = None
+    pairs: bool | Callable[[FoundScene], bool] = False
     film: bool = False
 
     def scenes(self, base: Path, root: Path, dataset: str, given: Fields) -> list[Scene]:
@@ -126,7 +129,7 @@ class SceneLayout(Struct, frozen=True):
     def _matches(self, base: Path, given: Fields) -> Iterator[Fields]:
         for template in _several(self.each) or tuple(str(file.path) for file in _several(self.truth)):
             pattern = _pattern(template, given)
-            for path in sorted(base.glob(_glob(template, given))):
+            for path in paths_like(base, _glob(template, given)):
                 name = path.relative_to(base).as_posix()
                 match = None if is_junk(name) else pattern.fullmatch(name)
                 if match and path.is_file():
@@ -165,7 +168,7 @@ class SceneLayout(Struct, frozen=True):
 
     def _check_pair(self, parts: Mapping[str, Any], place: FoundScene) -> None:
         missing = [part for part in ("left", "right") if parts[part] is None]
-        if len(missing) == 1 and self.pairs is not None and self.pairs(place):
+        if len(missing) == 1 and (self.pairs(place) if callable(self.pairs) else self.pairs):
             path = place.base / _several(getattr(self, missing[0]))[0].format(**place.fields)
             raise DatasetError(
                 f"{path.parent} lacks {path.name}; put it there, or move the folder away to skip the scene."
@@ -268,14 +271,20 @@ def _at_place(declared: Any, place: FoundScene) -> Any:
 
 
 def _pattern(template: str, given: Fields) -> re.Pattern[str]:
-    if not template.endswith(ANY_SUFFIX):
+    """The regular expression of a template, whose suffix may be written in capital letters."""
+    stem, suffix = os.path.splitext(template)
+    if "{" in suffix:
         return template_pattern(template, given)
-    return re.compile(template_pattern(template.removesuffix(ANY_SUFFIX), given).pattern + r"\.\w+")
+    end = r"\.\w+" if suffix == ANY_SUFFIX else re.escape(suffix)
+    return re.compile(f"{template_pattern(stem, given).pattern}(?i:{end})")
 
 
 def _glob(template: str, given: Fields) -> str:
-    """The pattern of `Path.glob` that finds at least what a template matches."""
+    """The pattern of `glob` that finds at least what a template matches."""
     for name, value in given.items():
-        template = template.replace(f"{{{name}}}", value)
+        template = template.replace(f"{{{name}}}", glob.escape(value))
+    stem, suffix = os.path.splitext(template)
+    if "{" not in suffix:
+        template = stem + re.sub("[a-z]", lambda letter: f"[{letter[0]}{letter[0].upper()}]", suffix)
     parts = ["**" if part.endswith("**}") else re.sub(r"\{[^}]*\}", "*", part) for part in template.split("/")]
     return "/".join(parts)

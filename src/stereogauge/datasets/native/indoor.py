@@ -46,6 +46,7 @@ _BOOSTER_PAIRS = SceneLayout(
     },
     calibration=calibration_in("{scene}/calib_00-{camera}.xml", _booster_camera),
     needs=("gt", "right"),
+    pairs=True,
 )
 BOOSTER = DatasetFamily(
     id="booster",
@@ -102,6 +103,7 @@ LAYEREDFLOW = DatasetFamily(
                 for name, value in MATERIALS.items()
             },
             needs=("gt", "left", "right"),
+            pairs=True,
         ),
         roots=("", "val", "layeredflow/val"),
     ),
@@ -173,6 +175,7 @@ _LIGHT_FIELD = SceneLayout(
     derive=_folder,
     details=lambda place: {"metadata": {"signed": True}},
     needs=("gt", "left", "right"),
+    pairs=True,
 )
 _PLAIN_PAIRS = tuple(
     SceneLayout(

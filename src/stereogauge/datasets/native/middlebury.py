@@ -180,6 +180,7 @@ _SEVEN_VIEWS = SceneLayout(
     decode=lambda file, place, calibration: replace(file, scale=_divisor(place)),
     details=_cropped_camera,
     needs=("gt", "left", "right"),
+    pairs=True,
 )
 
 
@@ -320,7 +321,6 @@ MIDDLEBURY_2021 = DatasetFamily(
 _ETH3D_PAIR = replace(
     _calibrated_pair("disp0GT.pfm", "", folders=("", "two_view_training_gt/", "../two_view_training_gt/")),
     needs=("gt", "left", "right"),
-    pairs=None,
 )
 ETH3D = DatasetFamily(
     id="eth3d",

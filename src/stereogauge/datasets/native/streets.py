@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from stereogauge.datasets.calibration import calibration_of, kitti_vector, parsed, read_kitti_calibration
 from stereogauge.datasets.declaration import DatasetFamily
-from stereogauge.datasets.layout import entries, is_junk, png_size
+from stereogauge.datasets.layout import entries, is_junk, paths_like, png_size
 from stereogauge.datasets.scene_layout import FoundScene, SceneFolders, SceneLayout, calibration_in, without_truth
 from stereogauge.io.files import DisparityFile, MaskFile
 from stereogauge.model import Calibration
@@ -50,9 +50,9 @@ def _driving_calibration(place: FoundScene) -> Calibration:
     The fourth column of the projection matrix of half-size images is in pixels of the full size: it would give twice
     the baseline.
     """
-    pattern = f"{place.fields['variant']}-image-calib/*.txt"
+    pattern = f"**/{place.fields['variant']}-image-calib/*.txt"
     files = place.once(
-        lambda found: {path.stem: path for path in place.root.rglob(found) if not is_junk(path.name)}, pattern
+        lambda found: {path.stem: path for path in paths_like(place.root, found) if not is_junk(path.name)}, pattern
     )
     path = files.get(place.fields["sequence"])
     if path is None:
