@@ -136,6 +136,28 @@ def test_a_slice_of_a_wavy_bowed_board_is_no_plane() -> None:
     assert overlap(found.labels == 1, X < 200) >= 0.97
 
 
+@pytest.mark.parametrize(("lean", "noise"), [(0.02, 0.0), (0.02, 0.02), (0.035, 0.0), (0.035, 0.04), (0.1, 0.04)])
+def test_two_walls_that_meet_at_a_small_angle_are_two_planes(lean: float, noise: float) -> None:
+    """At a small angle each leaves the other's plane as gradually as a curved surface, but is flat up to the corner."""
+    corner = 140
+    walls = 30 + 0.02 * X + lean * np.maximum(X - corner, 0) + np.random.default_rng(1).normal(0, noise, X.shape)
+    found = planes_of(walls)
+    assert len(found.coefficients) == 2
+    left = X < corner
+    for wall in (left, ~left):
+        assert max(overlap(found.labels == number, wall) for number in (1, 2)) > 0.85
+
+
+@pytest.mark.parametrize("offset", [0.35, 0.5, 2.0])
+def test_a_picture_on_a_wall_and_the_wall_are_two_planes(offset: float) -> None:
+    """Even where it stands out so little that the rim of each lies within three tolerances of the other."""
+    picture = (X > 80) & (X < 220) & (Y > 60) & (Y < 200)
+    found = planes_of(30 + 0.02 * X + 0.01 * Y + offset * picture)
+    assert len(found.coefficients) == 2
+    for surface in (picture, ~picture):
+        assert max(overlap(found.labels == number, surface) for number in (1, 2)) > 0.95
+
+
 @pytest.mark.parametrize(("height", "level"), [(6, 0.9), (6, 0.6), (8, 1.6)])
 def test_flat_ground_among_hills_is_found(height: float, level: float) -> None:
     """A tenth of a region that is steady all over: three points of the image lie on it once in a thousand times."""

@@ -52,7 +52,7 @@ disc_edge = _of_set(
     "Depth discontinuities with the bands on both sides.",
 )
 planar = _of_set(
-    *("planar", "Planar surfaces", r"M_p", "planar", 5),
+    *("planar", "Planar surfaces", r"M_p", "planar", 6),
     "Pixels of planes fitted to the ground truth by RANSAC, away from edges, or of the scene's drawn planes.\n\n"
     "Left out are the surroundings of discontinuities, and pixels whose 5 × 5 window holds one off the plane.",
 )
@@ -71,7 +71,7 @@ fine_surround = _of_set(
     name="Curved surfaces",
     definition=r"\{x \in M_0 \setminus (M_p \cup M_s) : D \text{ is smooth around } x\}",
     source=f"after {LIGHT_FIELDS}",
-    version=5,
+    version=6,
 )
 def curved(evaluated: SceneRegions) -> Mask:
     """Smooth surfaces that are no planes: pixels on no plane and no fine structure, smooth over 5 × 5 px.
@@ -109,7 +109,7 @@ def _of_objects(kind: ObjectKind, name: str, definition: str, text: str, version
     return declare(compute)
 
 
-plane = _of_objects("plane", "One plane", r"M_{p_i}", "The pixels of one of the scene's planes.", version=3)
+plane = _of_objects("plane", "One plane", r"M_{p_i}", "The pixels of one of the scene's planes.", version=4)
 structure = _of_objects(
     *("structure", "One fine structure", r"s \in S"),
     "The pixels of one fine structure, and of the background that lies beside it.",
@@ -180,14 +180,14 @@ def part_textureless(evaluated: SceneRegions) -> Mask:
     return surfaces & evaluated.mask("textureless") if evaluated.scene.has("left") else np.zeros_like(surfaces)
 
 
-@_part("planar", r"M_p \text{ less the parts before}", version=5)
+@_part("planar", r"M_p \text{ less the parts before}", version=6)
 def part_planar(evaluated: SceneRegions) -> Mask:
     """Textured planar surfaces, away from edges."""
     planar = evaluated.geometry.mask(evaluated.geometry.planar)
     return planar & _surfaces(evaluated) & ~evaluated.mask("part-textureless")
 
 
-@_part("other", r"I \text{ less the other parts}", version=5)
+@_part("other", r"I \text{ less the other parts}", version=6)
 def part_other(evaluated: SceneRegions) -> Mask:
     """Known pixels of no other part: textured curved surfaces, away from edges."""
     taken = [evaluated.mask(name) for name in PARTS if name != "part-other"]

@@ -49,6 +49,7 @@ WEAK_SLOPE = 0.05  # px per px: the direction of a weaker gradient is mostly noi
 FLAT = 0.5  # × tolerance: a residual this small is flat, whatever shape it has
 GRADUAL = 0.4  # share of a surface's rim on which it leaves its plane gradually: from there on it is no whole surface
 GRADUAL_IF_BENT = 0.2  # the same of a flat surface that has the shape of a bent one
+APART = 0.2  # share of a surface that is not close to its plane: a slice of a curved one fills its band, and has more
 RIM = 3  # px: the distance of the rim from the surface
 LEFT = 3.0  # × tolerance: the largest distance from the plane of a rim on which the surface leaves it gradually
 EVEN = 0.75  # × tolerance: the largest residual of a plane, as root mean square; points that fill the band reach 1.15
@@ -120,11 +121,20 @@ def is_plane(search: Search, surface: Surface, free: Mask) -> bool:
 
     A wall within half the tolerance of its plane is flat, whatever a quadratic gains over hundreds of pixels. So is a
     strip of a column or of a bowed board; but such a strip ends where the surface leaves the plane gradually, a
-    column's at one of its two long sides at least. `free` are the flat pixels on which it may go on.
+    column's at one of its two long sides at least. Two walls that meet at a small angle leave each other's planes
+    gradually too, but each is close to its own nearly everywhere. `free` are the flat pixels on which a surface may go
+    on.
     """
+    gradual = _gradual_share(search, surface, free)
     if surface.has_shape_of_plane(search.tolerance):
-        return _gradual_share(search, surface, free) < GRADUAL
-    return surface.residual <= FLAT * search.tolerance and _gradual_share(search, surface, free) < GRADUAL_IF_BENT
+        return gradual < GRADUAL or _apart_share(search, surface) < APART
+    return surface.residual <= FLAT * search.tolerance and gradual < GRADUAL_IF_BENT
+
+
+def _apart_share(search: Search, surface: Surface) -> float:
+    """The share of a surface that is not close to its plane."""
+    distance = distances_along_disparity(search.filled, surface.plane)
+    return float((distance[surface.mask] > CLOSE * search.tolerance).mean())
 
 
 def _gradual_share(search: Search, surface: Surface, free: Mask) -> float:
@@ -140,6 +150,12 @@ def _gradual_share(search: Search, surface: Surface, free: Mask) -> float:
     distance = distances_along_disparity(np.ascontiguousarray(search.filled[window]), plane)
     gradual = (distance <= LEFT * search.tolerance) & free[window]
     return float(gradual[rim].mean()) if rim.any() else 0.0
+
+
+def _outer_share(search: Search, surface: Surface) -> float:
+    """The share of a surface that is farther from its plane than the tolerance."""
+    distance = distances_along_disparity(search.filled, surface.plane)
+    return float((distance[surface.mask] > CLOSE * search.tolerance).mean())
 
 
 def find_planes(
