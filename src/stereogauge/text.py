@@ -54,14 +54,36 @@ def p_text(value: float) -> str:
 def percent(share: float) -> str:
     """A share as a percentage that never claims more than it is: 0 % and 100 % only where they are exact.
 
-    >>> [percent(share) for share in (0.0, 0.002, 0.864, 0.998, 1.0)]
-    ['0 %', 'less than 1 %', '86 %', 'more than 99 %', '100 %']
+    Halves are rounded up, as a browser does; what the last bits of a sum leave is nothing.
+
+    >>> [percent(share) for share in (0.0, 1e-15, 0.002, 0.125, 0.864, 0.998, 1.0)]
+    ['0 %', '0 %', 'less than 1 %', '13 %', '86 %', 'more than 99 %', '100 %']
     """
-    if 0 < share < 0.01:
+    exact = round(share, 12)
+    if 0 < exact < 0.01:
         return "less than 1 %"
-    if 0.99 < share < 1:
+    if 0.99 < exact < 1:
         return "more than 99 %"
-    return f"{100 * share:.0f} %"
+    return f"{_rounded(Decimal(str(100 * exact)), 0)} %" if math.isfinite(exact) else GAP
+
+
+def stated_percent(share: float) -> str:
+    """A share that somebody chose, with the digits that it was given.
+
+    >>> stated_percent(0.05), stated_percent(0.005), stated_percent(0.999)
+    ('5 %', '0.5 %', '99.9 %')
+    """
+    return f"{100 * share:g} %"
+
+
+def percents_apart(first: float, second: float) -> tuple[str, str]:
+    """Two shares as percentages with as many decimals as it takes to tell them apart, at most four.
+
+    >>> percents_apart(0.8987, 0.9), percents_apart(0.63, 0.9)
+    (('89.9 %', '90.0 %'), ('63 %', '90 %'))
+    """
+    decimals = next((places for places in range(4) if f"{100 * first:.{places}f}" != f"{100 * second:.{places}f}"), 4)
+    return f"{100 * first:.{decimals}f} %", f"{100 * second:.{decimals}f} %"
 
 
 def counted(amount: int, noun: str) -> str:

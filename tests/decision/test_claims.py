@@ -53,7 +53,7 @@ def test_a_winner_says_what_its_name_rests_on() -> None:
     )
     assert "when these scenes are redrawn, its rank is 1 to 3 in 95 % of draws" in detail
     assert "8 scenes cannot exclude a failure of SGM on up to 38 % of scenes; its worst are s1 and s2." in detail
-    assert "If planes had twice its weight, BM would lead" in detail
+    assert "If planes weighed twice as much, BM would lead" in detail
 
 
 def test_a_winner_that_nothing_changes() -> None:
@@ -125,7 +125,27 @@ def test_equal_scores_are_called_equal() -> None:
     found = replace(SUPPORTED, places=places)
     assert found.winner is None
     assert kinds(found) == ["equal"]
-    assert written(found).headline == "For driver assistance, SGM and BM are equal on 8 scenes."
+    assert written(found).headline == "For driver assistance, SGM and BM have the same score on 8 scenes."
+
+
+def test_equal_leaders_do_not_hide_a_third_that_may_be_better() -> None:
+    found = replace(SUPPORTED, places=(LEADER, RIVAL._replace(rank=1, score=0.2, open=True), LAST._replace(open=True)))
+    assert kinds(found) == ["equal", "others-open"]
+    assert found.rivals == ("BM", "Blur")
+    assert written(found).detail == "Blur may also be more than 5 % better."
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "words"), [(0.005, "more than 0.5 % better"), (0.999, "more than 99.9 % better")]
+)
+def test_a_tolerance_is_written_as_it_was_given(tolerance: float, words: str) -> None:
+    detail = written(replace(SUPPORTED, tolerance=tolerance)).detail
+    assert detail.startswith(f"No other is likely to be {words}.")
+
+
+def test_a_leader_that_is_the_same_everywhere_has_no_worst_scenes() -> None:
+    assert "on up to 38 % of scenes." in written(replace(SUPPORTED, worst_scenes=())).detail
+    assert "on up to 38 % of scenes; its worst is s1." in written(replace(SUPPORTED, worst_scenes=("s1",))).detail
 
 
 def test_one_algorithm_is_no_choice() -> None:
@@ -182,6 +202,7 @@ def test_words_of_numbers() -> None:
     assert [percent(share) for share in (0, 0.004, 0.5, 0.996, 1)] == [
         "0 %", "less than 1 %", "50 %", "more than 99 %", "100 %",
     ]  # fmt: skip
-    assert times(0.2, 0.4) == "twice its weight"
+    assert times(0.2, 0.4) == "twice as much"
     assert times(0.3, 0.45) == "45 % instead of 30 %"
+    assert times(0.25, 0.252) == "25.2 % instead of 25.0 %"
     assert listed(["A", "B", "C", "D", "E"], 3) == "A, B, C and 2 others"

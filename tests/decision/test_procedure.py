@@ -73,6 +73,83 @@ def test_columns_without_scores_are_not_measured(cube_of: Build) -> None:
     assert found.winner is None
 
 
+def table(scores: dict[str, dict[str, list[float]]]) -> sg.ScoreTable:
+    """Scores from elsewhere, by metric and algorithm, one per scene; NaN is no row."""
+    rows = [
+        ("made", f"s{place}", algorithm, metric, value)
+        for metric, own in scores.items()
+        for algorithm, values in own.items()
+        for place, value in enumerate(values)
+        if not np.isnan(value)
+    ]
+    return sg.ScoreTable.from_pandas(pd.DataFrame(rows, columns=["dataset", "scene", "algorithm", "metric", "value"]))
+
+
+BAD = {"A": [5 + 0.1 * k for k in range(12)], "B": [9 + 0.2 * k for k in range(12)]}
+
+
+def test_a_metric_with_scores_on_one_scene_is_hardly_measured() -> None:
+    """Nine tenths of the weight that are measured on one of twelve scenes decide nothing."""
+    once = {"A": [3.0, *[np.nan] * 11], "B": [4.0, *[np.nan] * 11]}
+    found = sg.answer(table({"bad@1": BAD, "rms": once}), weights={"bad@1": 1, "rms": 9})
+    assert found.measured_share == pytest.approx(0.1 + 0.9 / 12)
+    assert found.winner is None
+    assert found.claims[0].kind == "little-measured"
+    assert [(one.term, one.where) for one in found.not_measured] == [("rms", "on 11 of 12 scenes")]
+    assert "--metrics rms" in found.commands[0]
+    assert any(line.startswith("rms:all on s1, s2, ") for line in found.unknown)
+
+
+def test_an_empty_cell_of_a_frame_is_a_score_that_is_not_known() -> None:
+    """Whether a gap has a row of its own changes nothing."""
+    once = {"A": [3.0, *[np.nan] * 11], "B": [4.0, *[np.nan] * 11]}
+    without = table({"bad@1": BAD, "rms": once}).to_pandas()[["dataset", "scene", "algorithm", "metric", "value"]]
+    gaps = [("made", f"s{k}", name, "rms", np.nan) for k in range(1, 12) for name in "AB"]
+    frame = pd.concat([without, pd.DataFrame(gaps, columns=without.columns)])
+    shares = [
+        sg.answer(sg.ScoreTable.from_pandas(one), weights={"bad@1": 1, "rms": 1}).measured_share
+        for one in (without, frame)
+    ]
+    assert shares == pytest.approx([0.5 + 0.5 / 12] * 2)
+
+
+@pytest.mark.parametrize(("metric", "value"), [("bad@1", 101.0), ("bad@1", -1.0), ("ssim", 1.5), ("rms", -0.1)])
+def test_a_score_that_cannot_be_is_refused(metric: str, value: float) -> None:
+    with pytest.raises(sg.StereogaugeError, match=rf"row 1 of the frame: {metric} of A on s0 is .*lies between"):
+        table({metric: {"A": [value]}})
+
+
+def test_an_explanation_and_the_answer_say_the_same_of_each_rival(cube_of: Build) -> None:
+    """The explanation calls nobody better whom the answer leaves open, whatever the scores are like."""
+    random = np.random.default_rng(5)
+    open_by_draws = 0
+    for _ in range(60):
+        scores = random.gamma(0.3, 8.0, (4, 8, 1)).clip(0, 60) + random.uniform(0, 3, (4, 1, 1))
+        cube = cube_of(scores)
+        found = sg.answer(cube, weights=ONE)
+        for place in found.places[1:]:
+            why = sg.explain(cube, str(found.leader), place.algorithm, weights=ONE)
+            assert (why.claims[0].kind == "ahead-of") == place.open
+            open_by_draws += place.open and place.p_value < 0.05
+    assert open_by_draws > 0
+
+
+def test_an_explanation_says_how_little_is_measured() -> None:
+    why = sg.explain(table({"bad@1": BAD}), "A", "B", weights={"bad@1": 1, "rms": 9})
+    assert why.claims[0].kind == "better-on-part"
+    assert "too little for a choice" in why.text
+    assert "90 % of the weight is not measured here" in why.text
+
+
+def test_a_coverage_just_below_the_need_is_told_from_it(cube_of: Build) -> None:
+    lost = np.zeros((2, 8, 1))
+    lost[1] = 104
+    found = sg.answer(
+        cube_of(columns([5.0 + k / 10 for k in range(8)], [4.0] * 8), ["rms:all"], lost), weights={"rms": 1}
+    )
+    assert any("covers 89.6 % of the pixels, and 90.0 % are needed" in line for line in found.unknown)
+
+
 def test_scenes_with_one_ground_truth_count_once(tmp_path: Path) -> None:
     """The same four scenes under other names, as from a copied folder, make no eight."""
     truth = np.tile(np.float32([4, 4, 8, 8]), (20, 10))

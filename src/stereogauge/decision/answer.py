@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from stereogauge.decision.requirements import Fulfilment, Requirements, completeness_of, fulfilment, load_requirements
 from stereogauge.decision.source import (
+    OWN,
     NotMeasured,
     Source,
     measured_part,
@@ -48,7 +49,7 @@ from stereogauge.ranking.run import Scores
 from stereogauge.ranking.weighted_score import WeightedScore, with_stand_ins
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import EVERY_PIXEL, LEAST_COVERAGE, ONLY_SURE, coverage_of
-from stereogauge.scores.selection import Selection, missing_rule
+from stereogauge.scores.selection import Selection, by_scenes, missing_rule
 from stereogauge.text import WrittenAsJson, json_values, percent
 
 if TYPE_CHECKING:
@@ -266,14 +267,15 @@ def answered(
 def _by_weights(source: Source, purpose: Profile, settings: Settings) -> Answer:
     rule = missing_rule(settings.missing)
     if not any(term in (column.metric, str(column)) for term in purpose.weights for column in source.cube.columns):
+        weighing = "these weights weigh" if purpose.id == OWN else f"the profile {purpose.id!r} weighs"
         raise StereogaugeError(
-            f"Nothing that the profile {purpose.id!r} weighs is measured in these scores "
-            f"({', '.join(purpose.weights)}); compute it with: {measured_part(source, purpose, ()).command}"
+            f"Nothing that {weighing} is measured in these scores ({', '.join(purpose.weights)}); compute it with: "
+            f"{measured_part(source, purpose, None).command}"
         )
     purpose = with_stand_ins(purpose, source.cube)
     need = source.cube.least_coverage
     score, selection = compared_scores(source.cube, purpose, rule)
-    measured = measured_part(source, purpose, score.terms)
+    measured = measured_part(source, purpose, score)
     places = certain_places(score, source.cube, purpose, settings)
     worst, ties = worst_scenes(score), nearest_ties(score)
     verdict = Verdict(
@@ -357,18 +359,13 @@ def _unknown(score: WeightedScore, selection: Selection, purpose: Profile, sourc
             for unit in places
         )
         yield Claim("one-place", together, {"scenes": count, "units": float(score.costs.units)})
-    by_reason: dict[str, list[str]] = {}
-    for what in selection.dropped:
-        if what.kind == "algorithm":
-            by_reason.setdefault(what.reason, []).append(what.name)
-    for reason, names in by_reason.items():
+    for reason, names in _by_reason(selection, "algorithm").items():
         yield Claim("not-compared", tuple(names), texts={"reason": reason})
     for what in selection.dropped:
         if what.kind == "score":
             yield Claim("last-place", (what.name,), texts={"reason": what.reason})
-    columns = tuple(what.name for what in selection.dropped if what.kind == "column")
-    if columns:
-        yield Claim("nothing-to-compare", columns)
+    for reason, cells in _by_reason(selection, "column").items():
+        yield Claim("columns-left-out", tuple(by_scenes(cells)), texts={"reason": reason})
     own = tuple(term for term, entry in score.terms.items() if "selection" in entry.origin)
     if own:
         yield Claim("no-usual-range", own)
@@ -379,6 +376,15 @@ def _unknown(score: WeightedScore, selection: Selection, purpose: Profile, sourc
     datasets = tuple(dict.fromkeys(name for name in source.cube.datasets if name))
     if len(datasets) == 1:
         yield Claim("one-dataset", datasets)
+
+
+def _by_reason(selection: Selection, kind: str) -> dict[str, list[str]]:
+    """What was left out of one kind, by reason."""
+    found: dict[str, list[str]] = {}
+    for what in selection.dropped:
+        if what.kind == kind:
+            found.setdefault(what.reason, []).append(what.name)
+    return found
 
 
 def _other_widths(purpose: Profile, score: WeightedScore, cube: ScoreCube) -> Iterator[Claim]:

@@ -16,17 +16,22 @@ import numpy as np
 from msgspec import Struct
 
 from stereogauge.decision.requirements import completeness_of
-from stereogauge.decision.source import Source, opening, purpose_of, read_scores
-from stereogauge.decision.verdict import ALPHA, TOLERANCE, compared_scores, least_scenes
+from stereogauge.decision.source import Source, measured_part, opening, purpose_of, read_scores
+from stereogauge.decision.verdict import (
+    Settings,
+    against,
+    compared_scores,
+    least_scenes,
+    little_measured,
+    partly_measured,
+)
 from stereogauge.decision.words import Claim, render, sentences
 from stereogauge.display import Displayed
 from stereogauge.errors import StereogaugeError, one_of
 from stereogauge.masks.geometric import PARTS
 from stereogauge.protocol import EITHER_UNIT
 from stereogauge.ranking.profile import Profile, composed_weights, metric_words, property_of
-from stereogauge.ranking.ranks import DIGITS
 from stereogauge.ranking.run import Scores
-from stereogauge.ranking.significance import greater_p
 from stereogauge.ranking.weighted_score import WeightedScore, with_stand_ins
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import Values
@@ -45,6 +50,8 @@ from stereogauge.metrics.declaration import Metric
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.score import Score
 
+TESTED = Settings()
+"""The level and the tolerance of the test, as answers have them by default."""
 MOST_REASONS = 3
 WORTH = 0.05
 """A term, scene or region is named where it makes at least this share of all amounts."""
@@ -232,8 +239,9 @@ class Explanation(Displayed, WrittenAsJson, Struct, frozen=True, eq=False):
     or a common shift: where the mean of the signed errors makes most of the difference of a scene's squared errors,
     the pixels of all regions are wrong for that reason. `shift` is its mean over these scenes, second − first in px.
     `completeness` is the share of the pixels that have a value, of the first and the second, NaN where it is unknown.
-    `units` are the independent scenes, `p_value` that of the answer's test: one-sided, that the other is not better by
-    more than the tolerance.
+    `units` are the independent scenes. `p_value` and `open` are those of the answer's test that the other is not better
+    by more than the tolerance: its one-sided p-value, and whether that stays possible. `measured_share` is the share of
+    the weight that is measured.
     """
 
     first: str
@@ -253,6 +261,8 @@ class Explanation(Displayed, WrittenAsJson, Struct, frozen=True, eq=False):
     command: str = ""
     units: int = 0
     p_value: float = 1.0
+    open: bool = True
+    measured_share: float = 1.0
 
     @property
     def difference(self) -> float:
@@ -306,10 +316,13 @@ def _claims(found: Explanation) -> Iterator[Claim]:
     second_leads = found.better == found.second
     other = found.first if second_leads else found.second
     better_score, other_score = found.scores[::-1] if second_leads else found.scores
-    numbers = {"better": better_score, "other": other_score, "scenes": float(found.units), "tolerance": TOLERANCE}
-    few = found.units < least_scenes(ALPHA)
-    kind = "ahead-on-few" if few else "better" if found.p_value < ALPHA else "ahead-of"
-    yield Claim(kind, (found.better, other), numbers, purpose)
+    numbers = {"better": better_score, "other": other_score, "scenes": float(found.units)}
+    kind = "ahead-of" if found.open else "better"
+    if little_measured(found.measured_share):
+        kind = "better-on-part"
+    elif found.units < least_scenes(TESTED.alpha):
+        kind = "ahead-on-few"
+    yield Claim(kind, (found.better, other), numbers | {"tolerance": TESTED.tolerance}, purpose)
     lead = 1.0 if second_leads else -1.0
     causes = sorted((one for one in found.causes if one.attributed), key=lambda piece: -lead * piece.amount)
     if causes[0].name == SHIFT and lead * causes[0].amount > 0:
@@ -331,6 +344,7 @@ def _claims(found: Explanation) -> Iterator[Claim]:
     rest = abs(found.regions[-1].amount)
     if whole and rest / whole >= WORTH:
         yield Claim("unattributed", numbers={"share": rest / abs(found.difference)})
+    yield from partly_measured(found.measured_share)
 
 
 def _reasons(terms: Sequence[Reason], sign: float, cause: str) -> list[Reason]:
@@ -432,7 +446,7 @@ def explained(
     undivided, lacking = _undivided(score, (a, b), pieces)
     rows = [score.algorithms.index(name) for name in (a, b)]
     better, other = sorted(rows, key=lambda row: score.value[row])
-    behind = np.round(score.behind(better, TOLERANCE)[[other]].T, DIGITS)
+    tested = against(score, better, TESTED)
     terms = tuple(
         Reason(
             term=term,
@@ -467,7 +481,9 @@ def explained(
         problems=tuple(reasons),
         command=source.command(lacking, PARTS) if lacking else "",
         units=score.costs.units,
-        p_value=float(greater_p(behind)[0]),
+        p_value=float(tested.p_values[other]),
+        open=bool(tested.open[other]),
+        measured_share=measured_part(source, weighed, score).share,
     )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 from msgspec import Struct
 
 from stereogauge.decision.verdict import compared_scores
@@ -15,7 +16,7 @@ from stereogauge.metrics.registry import parse_column
 from stereogauge.protocol import Protocol, parse_protocol
 from stereogauge.ranking.profile import Profile, load_profile, metric_words, stated_weights
 from stereogauge.ranking.run import Scores
-from stereogauge.ranking.weighted_score import unmeasurable, with_stand_ins
+from stereogauge.ranking.weighted_score import WeightedScore, term_columns, unmeasurable, with_stand_ins
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import EVERY_PIXEL, LEAST_COVERAGE
 from stereogauge.scores.table import ScoreTable
@@ -88,12 +89,16 @@ def opening(purpose: Profile) -> str:
 
 
 class NotMeasured(NamedTuple):
-    """A weighted metric, or a requirement, without scores, and the command that computes it."""
+    """A weighted metric, or a requirement, that lacks scores, and the command that computes it.
+
+    `weight` is the part of its weight that is not measured, `where` the scenes that it lacks if it has others.
+    """
 
     term: str
     words: str
     weight: float
     command: str
+    where: str = ""
 
 
 class Compatibility(Struct, frozen=True):
@@ -107,7 +112,8 @@ class Compatibility(Struct, frozen=True):
     @property
     def claim(self) -> Claim:
         """How much of the profile is measured."""
-        return Claim("measured", tuple(one.term for one in self.not_measured), {"measured": self.share})
+        names = tuple(f"{one.term} {one.where}".strip() for one in self.not_measured)
+        return Claim("measured", names, {"measured": self.share})
 
     @property
     def sentence(self) -> str:
@@ -121,17 +127,24 @@ def compatibility(source: Source, profile: Profile) -> Compatibility:
     try:
         score = compared_scores(source.cube, profile, "common")[0]
     except StereogaugeError:
-        return measured_part(source, profile, frozenset())
-    return measured_part(source, profile, score.terms)
+        return measured_part(source, profile, None)
+    return measured_part(source, profile, score)
 
 
-def measured_part(source: Source, profile: Profile, measured: Container[str]) -> Compatibility:
-    """The measured share of a profile whose terms in `measured` have scores.
+def measured_part(source: Source, profile: Profile, score: WeightedScore | None) -> Compatibility:
+    """The measured share of a profile: the weight of its terms, each by the share of the compared scenes with scores.
 
-    The command measures what was not tried yet, and stand-ins for what the ground truth does not allow.
+    A scene that has nothing to measure by a term is none that lacks it. The command measures what was not tried yet,
+    and stand-ins for what the ground truth does not allow. `score` is None where nothing can be compared.
     """
     weighed = {term: weight for term, weight in profile.weights.items() if weight > 0}
-    lacking = {term: weight for term, weight in weighed.items() if term not in measured}
+    scenes = {term: _lacking_scenes(source.cube, score, term) for term in weighed} if score else {}
+    lacking = {
+        term: weight * missing / total
+        for term, weight in weighed.items()
+        for missing, total in (scenes.get(term, (1, 1)),)
+        if missing
+    }
     impossible = unmeasurable(lacking, source.cube)
     untried = [term for term in lacking if term not in impossible]
     metrics = dict.fromkeys(parse_column(term)[0].id for term in untried)
@@ -142,7 +155,28 @@ def measured_part(source: Source, profile: Profile, measured: Container[str]) ->
     share = 1.0 if not lacking else float(sum(weighed.values()) - sum(lacking.values()))
     return Compatibility(
         profile,
-        0.0 if len(lacking) == len(weighed) else share,
-        tuple(NotMeasured(term, metric_words(term), weight, command) for term, weight in lacking.items()),
+        max(0.0, round(share, 12)),
+        tuple(
+            NotMeasured(term, metric_words(term), weight, command, _on_scenes(*scenes.get(term, (1, 1))))
+            for term, weight in lacking.items()
+        ),
         command,
     )
+
+
+def _lacking_scenes(cube: ScoreCube, score: WeightedScore, term: str) -> tuple[int, int]:
+    """How many of the compared scenes lack a term that they could be measured by, and how many could."""
+    if term not in score.terms:
+        return 1, 1
+    columns = term_columns(term, cube.columns)
+    rows = [cube.algorithms.index(name) for name in score.algorithms]
+    places = [cube.scenes.index(name) for name in score.scenes]
+    gaps = np.isnan(cube.values[np.ix_(rows, places, columns)]).any(axis=0)
+    applies = cube.applies[np.ix_(places, columns)]
+    used = np.isin(np.arange(len(places)), score.costs.scene_of[score.terms[term].flat])
+    lacks = (gaps & applies).any(axis=1) & ~used
+    return int(lacks.sum()), int((lacks | used).sum())
+
+
+def _on_scenes(missing: int, total: int) -> str:
+    return f"on {missing} of {total} scenes" if missing < total else ""

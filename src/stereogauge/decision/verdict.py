@@ -23,7 +23,7 @@ from stereogauge.scores.aggregation import charged
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.scope import LEAST_COVERAGE, MissingRule
 from stereogauge.scores.selection import Dropped, Selection
-from stereogauge.text import percent
+from stereogauge.text import percents_apart
 
 ALPHA = 0.05
 """The level of significance of tests over scenes."""
@@ -45,6 +45,17 @@ LEAST_TAIL = 0.75
 """Quantiles of Student's and the normal distribution are both 0 at one half, and so have no ratio there."""
 MANY_SCENES = 50
 """From here on the answer does not estimate how many more scenes would distinguish two algorithms."""
+
+
+def little_measured(share: float) -> bool:
+    """Whether too little of the weight is measured to name a winner."""
+    return share < LEAST_MEASURED - 1e-9
+
+
+def partly_measured(share: float) -> Iterator[Claim]:
+    """That a part of the weight is not measured, where it is so."""
+    if share < 1 - 1e-9:
+        yield Claim("partly-measured", numbers={"measured": share, "unmeasured": 1 - share})
 
 
 def least_scenes(alpha: float) -> int:
@@ -167,7 +178,7 @@ class Verdict(Struct, frozen=True):
         claim = Claim("take", (leader.algorithm,), numbers, {"purpose": self.purpose})
         if len(self.places) == 1:
             return replace(claim, kind="only-one")
-        if self.measured_share < LEAST_MEASURED:
+        if little_measured(self.measured_share):
             return replace(claim, kind="little-measured")
         if self.equal:
             return replace(claim, kind="equal", names=(leader.algorithm, *(place.algorithm for place in self.equal)))
@@ -191,6 +202,8 @@ class Verdict(Struct, frozen=True):
         leader = self.leader
         if kind == "take":
             yield Claim("no-other-better", (leader.algorithm,), {"tolerance": self.tolerance})
+        if kind == "equal" and (others := [place.algorithm for place in self.open if place not in self.equal]):
+            yield Claim("others-open", tuple(others), {"tolerance": self.tolerance})
         if kind in ("take", "few-scenes", "ahead"):
             yield self._certainty()
         if kind == "ahead" and self.scenes_needed is not None:
@@ -209,9 +222,7 @@ class Verdict(Struct, frozen=True):
             )
         for name, terms in self.stand_ins.items():
             yield Claim("stands-in", (name, *terms))
-        if self.measured_share < 1 - 1e-9:
-            shares = {"measured": self.measured_share, "unmeasured": 1 - self.measured_share}
-            yield Claim("partly-measured", numbers=shares)
+        yield from partly_measured(self.measured_share)
         if leader.completeness is not None and leader.completeness < COMPLETE and kind != "only-one":
             numbers = {"lost": 1 - leader.completeness, "charged": leader.charged / leader.score if leader.score else 0}
             yield Claim("incomplete", (leader.algorithm,), numbers)
@@ -257,10 +268,11 @@ def considered(shares: Mapping[str, float], need: float) -> list[str]:
 
 def not_considered(shares: Mapping[str, float], need: float) -> list[Dropped]:
     """The other algorithms, with the reason."""
+    kept = considered(shares, need)
+    lacking = {name: percents_apart(share, need) for name, share in shares.items() if name not in kept}
     return [
-        Dropped("algorithm", name, f"it covers {percent(share)} of the pixels, and {percent(need)} are needed")
-        for name, share in shares.items()
-        if name not in considered(shares, need)
+        Dropped("algorithm", name, f"it covers {covered} of the pixels, and {needed} are needed")
+        for name, (covered, needed) in lacking.items()
     ]
 
 
@@ -292,6 +304,32 @@ def need_leader(cube: ScoreCube, purpose: Profile, rule: MissingRule, leader: st
     return None
 
 
+class Evidence(NamedTuple):
+    """What the scenes say against one algorithm, by each other: how often draws put that one ahead by more than the
+    tolerance, the p-values of the test that it is not, and whether that stays possible.
+    """
+
+    exceeding: Values
+    p_values: Values
+    open: NDArray[np.bool_]
+
+
+def against(score: WeightedScore, first: int, settings: Settings) -> Evidence:
+    """The evidence of answers and explanations that no other is better than `first` by more than the tolerance."""
+    count = len(score.algorithms)
+    exceeding, p_values = np.zeros((1, count), bool), np.ones(count)
+    if score.costs.units > 1:
+        behind = score.behind(first, settings.tolerance)
+        tail = max(1 - settings.alpha, LEAST_TAIL)
+        exceeding = np.round(redrawn_means(behind, settings.draws, settings.seed, tail), DIGITS) < 0
+        exceeding[:, first] = False
+        p_values = greater_p(np.round(behind.T, DIGITS))
+    open_ = _open(exceeding, p_values, first, settings.alpha)
+    if score.costs.units < least_scenes(settings.alpha):  # so few rule out no algorithm
+        open_ = np.arange(count) != first
+    return Evidence(exceeding.mean(axis=0), p_values, open_)
+
+
 def certain_places(score: WeightedScore, cube: ScoreCube, purpose: Profile, settings: Settings) -> tuple[Place, ...]:
     """The algorithms from best to worst, with how sure their places are under other weights and on other scenes."""
     first = int(score.order[0])
@@ -299,20 +337,12 @@ def certain_places(score: WeightedScore, cube: ScoreCube, purpose: Profile, sett
     ranks = final_ranks(value)
     under_weights = (final_ranks(score.perturbed(settings.draws, settings.seed)) == 1).mean(axis=0)
     drawn = np.round(value[None], DIGITS)
-    exceeding, p_values = np.zeros((1, len(value)), bool), np.ones(len(value))
     if score.costs.units > 1:
-        behind = score.behind(first, settings.tolerance)
         drawn = np.round(redrawn_means(score.unit_contributions, settings.draws, settings.seed), DIGITS)
-        tail = max(1 - settings.alpha, LEAST_TAIL)
-        exceeding = np.round(redrawn_means(behind, settings.draws, settings.seed, tail), DIGITS) < 0
-        exceeding[:, first] = False
-        p_values = greater_p(np.round(behind.T, DIGITS))
+    tested = against(score, first, settings)
     low, high = rank_interval(final_ranks(drawn))
     score_low, score_high = np.quantile(drawn, tails(), axis=0)
     better = 1 - beats(drawn, first)
-    open_ = _open(exceeding, p_values, first, settings.alpha)
-    if score.costs.units < least_scenes(settings.alpha):  # so few rule out no algorithm
-        open_ = np.arange(len(value)) != first
     complete = completeness_of(cube)
     charges = _charges(score, cube, purpose)
     return tuple(
@@ -325,10 +355,10 @@ def certain_places(score: WeightedScore, cube: ScoreCube, purpose: Profile, sett
             rank_low=int(low[place]),
             rank_high=int(high[place]),
             beats_leader=float(better[place]),
-            exceeds_leader=float(exceeding[:, place].mean()),
+            exceeds_leader=float(tested.exceeding[place]),
             first=float(under_weights[place]),
-            p_value=float(p_values[place]),
-            open=bool(open_[place]),
+            p_value=float(tested.p_values[place]),
+            open=bool(tested.open[place]),
             completeness=None if math.isnan(share := complete[score.algorithms[place]]) else share,
             charged=charges.get(score.algorithms[place], 0.0),
         )
@@ -363,9 +393,10 @@ def _open(exceeding: NDArray[np.bool_], p_values: Values, first: int, alpha: flo
 
 
 def worst_scenes(score: WeightedScore) -> tuple[WorstScene, ...]:
-    """The scenes that add most to the score of the first, and who is best there."""
+    """The scenes that add most to the score of the first, and who is best there; none where all add the same."""
     first = int(score.order[0])
-    worst = np.argsort(-score.contributions[first], kind="stable")[:MOST_SCENES]
+    own = np.round(score.contributions[first], DIGITS)
+    worst = [scene for scene in np.argsort(-own, kind="stable")[:MOST_SCENES] if own[scene] > own.min()]
     best = score.contributions.argmin(axis=0)
     return tuple(
         WorstScene(
@@ -374,7 +405,7 @@ def worst_scenes(score: WeightedScore) -> tuple[WorstScene, ...]:
             score.algorithms[best[scene]],
             float(score.contributions[best[scene], scene]),
         )
-        for scene in (worst if len(score.scenes) > 1 else ())
+        for scene in worst
     )
 
 

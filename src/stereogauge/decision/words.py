@@ -17,7 +17,7 @@ from stereogauge.protocol import EITHER_UNIT
 from stereogauge.ranking.models.weighted import disproportion_note, stand_in_note
 from stereogauge.ranking.profile import metric_words
 from stereogauge.ranking.weighted_score import Disproportion
-from stereogauge.text import counted, json_values, listed, number_text, percent
+from stereogauge.text import counted, json_values, listed, number_text, percent, percents_apart, stated_percent
 
 
 class Claim(Struct, frozen=True):
@@ -58,7 +58,8 @@ TEMPLATES: Mapping[str, Parts] = {
         "{purpose}, {first} has the best score on {second}",
         "One scene does not show whether it would lead on others: evaluate more scenes before you choose.",
     ),
-    "equal": ("{purpose}, {names} are equal on {scenes:count scene}", ""),
+    "equal": ("{purpose}, {names} have the same score on {scenes:count scene}", ""),
+    "others-open": ("", "{names} may also be {tolerance:better or as good}."),
     "few-scenes": (
         "{purpose}, {first} has the best score on {scenes:count independent scene}, too few to rule out chance",
         "At least {least:.0f} are needed.",
@@ -66,11 +67,6 @@ TEMPLATES: Mapping[str, Parts] = {
     "need-decides": (
         "{purpose}, the choice depends on how many pixels need a value",
         "{first} leads where {need:percent} of them do, but {second} would lead with slightly more or fewer.",
-    ),
-    "failures-possible": (
-        "",
-        "{scenes:count scene} cannot exclude a failure of {first} on up to {share:percent} of scenes; its worst are "
-        "{others}.",
     ),
     "weights-decide": (
         "{purpose}, the choice depends on the weights",
@@ -83,7 +79,7 @@ TEMPLATES: Mapping[str, Parts] = {
     ),
     "partly-measured": (
         "",
-        "{unmeasured:Percent} of the weight is not measured here, so this is based on the other {measured:percent}.",
+        "{unmeasured:Percent} of the weight is not measured here, so this is based on the rest.",
     ),
     "incomplete": (
         "",
@@ -110,7 +106,7 @@ TEMPLATES: Mapping[str, Parts] = {
     ),
     "not-compared": ("", "{names} {names_are} not compared: {reason}."),
     "last-place": ("", "{first} {reason}."),
-    "nothing-to-compare": ("", "Nothing to compare in {names}."),
+    "columns-left-out": ("", "{names} {names_are} left out: {reason}."),
     "no-usual-range": (
         "",
         "No usual range is known for {names}: the worst score here counts as 1, so other algorithms in the selection "
@@ -156,11 +152,15 @@ TEMPLATES: Mapping[str, Parts] = {
         "{fills:.3g} m it does not fill one.",
     ),
     # Why one algorithm is above another.
-    "same-score": ("{purpose}, {first} and {second} have the same score, {score:.3f}", ""),
+    "same-score": ("{purpose}, {first} and {second} have the same score, {score:number}", ""),
     "better": ("{purpose}, {first} is better than {second}", COMPARED),
+    "better-on-part": (
+        "{purpose}, {first} has a better score than {second} on the measured part, which is too little for a choice",
+        COMPARED,
+    ),
     "ahead-of": (
         "{purpose}, {first} is ahead of {second}, but {scenes:count independent scene} do not rule out that {second} "
-        "is more than {tolerance:percent} better",
+        "is {tolerance:better or as good}",
         COMPARED,
     ),
     "ahead-on-few": (
@@ -274,7 +274,7 @@ class _Formatter(string.Formatter):
         if spec.startswith("count "):
             return counted(int(value), spec.removeprefix("count "))
         if spec.startswith("better or "):
-            return f"more than {percent(value)} better" if value else spec.removeprefix("better or ")
+            return f"more than {stated_percent(value)} better" if value else spec.removeprefix("better or ")
         return str(super().format_field(value, spec))
 
 
@@ -308,16 +308,16 @@ def with_unit(value: float, unit: str) -> str:
 
 
 def times(now: float, then: float) -> str:
-    """How a weight would have to change: `three times its weight`, `half its weight`, or `12 % instead of 30 %`.
+    """How a weight would have to change: `three times as much`, `half as much`, or `12 % instead of 30 %`.
 
-    >>> times(0.1, 0.2), times(0.1, 0.3), times(0.2, 0.1), times(0.1, 0.13)
-    ('twice its weight', 'three times its weight', 'half its weight', '13 % instead of 10 %')
+    >>> times(0.1, 0.2), times(0.1, 0.3), times(0.2, 0.1), times(0.1, 0.13), times(0.25, 0.252)
+    ('twice as much', 'three times as much', 'half as much', '13 % instead of 10 %', '25.2 % instead of 25.0 %')
     """
     ratio = then / now if now > 0 else 0.0
     for known, text in ((2.0, "twice"), (3.0, "three times"), (4.0, "four times"), (0.5, "half")):
         if abs(ratio - known) < 0.07 * known:
-            return f"{text} its weight"
-    return f"{100 * then:.0f} % instead of {100 * now:.0f} %"
+            return f"{text} as much"
+    return " instead of ".join(percents_apart(then, now))
 
 
 def _certainty(claim: Claim) -> Parts:
@@ -334,9 +334,17 @@ def _certainty(claim: Claim) -> Parts:
     return "", f"{name} {weights}; when these scenes are redrawn, its rank is {ranks} in 95 % of draws."
 
 
+def _failures_possible(claim: Claim) -> Parts:
+    """How many scenes could fail without being seen, and the scenes that are worst where some are."""
+    first, *worst = claim.names
+    scenes, share = counted(int(claim.numbers["scenes"]), "scene"), percent(claim.numbers["share"])
+    its = f"; its worst {'are' if len(worst) > 1 else 'is'} {listed(worst)}" if worst else ""
+    return "", _sentence(f"{scenes} cannot exclude a failure of {first} on up to {share} of scenes{its}")
+
+
 def _break_even(claim: Claim) -> Parts:
     changed = times(claim.numbers["weight"], claim.numbers["tie"])
-    return "", f"If {claim.texts['of']} had {changed}, {claim.names[0]} would lead."
+    return "", f"If {claim.texts['of']} weighed {changed}, {claim.names[0]} would lead."
 
 
 def _only_sure(claim: Claim) -> Parts:
@@ -426,6 +434,7 @@ def _unattributed_terms(claim: Claim) -> Parts:
 SPECIAL: Mapping[str, Callable[[Claim], Parts]] = {
     "certainty": _certainty,
     "charged-means": _charged_means,
+    "failures-possible": _failures_possible,
     "break-even": _break_even,
     "only-sure": _only_sure,
     "disproportion": _disproportion,

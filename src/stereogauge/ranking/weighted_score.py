@@ -158,13 +158,6 @@ class WeightedScore(Struct, frozen=True, eq=False, dict=True):
             if term not in self.terms
         )
 
-    @property
-    def measured_share(self) -> float:
-        """Share of the stated weight whose terms have scores."""
-        if len(self.terms) == len(self.stated):
-            return 1.0
-        return float(sum(weight for term, weight in self.stated.items() if term in self.terms))
-
     @cached_property
     def weights(self) -> Values:
         """The weights in force, over the terms."""

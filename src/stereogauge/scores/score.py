@@ -161,6 +161,14 @@ def score_of_row(row: Mapping[str, Any], where: str) -> Score:
     counts = {name: 0 if math.isnan(numbers[name]) else int(numbers[name]) for name in ("count", "missing")}
     if min(counts.values()) < 0:
         raise FileError(f"{where}: count and missing are numbers of pixels of at least 0; found {counts}.")
+    value, (low, high) = numbers["value"], metric.metric.range
+    beyond = ROUNDED * max(1.0, abs(value))
+    if value < low - beyond or value > high + beyond:
+        raise FileError(
+            f"{where}: {metric.id} of {texts['algorithm']} on {texts['scene']} is {value:g}, and it lies between "
+            f"{low:g} and {high:g}{f' {metric.metric.unit}' if metric.metric.unit else ''}; correct the table."
+        )
+    told = any(not _is_gap(row.get(name)) for name in ("count", "missing", "note"))
     return Score(
         dataset=texts["dataset"],
         scene=texts["scene"],
@@ -172,10 +180,12 @@ def score_of_row(row: Mapping[str, Any], where: str) -> Score:
         count=counts["count"],
         missing=counts["missing"],
         protocol=texts["protocol"] or IMPORTED,
-        note=texts["note"],
+        note=texts["note"] if told or not math.isnan(value) else NO_ESTIMATE,
     )
 
 
+ROUNDED = 1e-6
+"""Share of a value by which rounding may take it beyond its range."""
 TEXTS = ("dataset", "scene", "algorithm", "metric", "region", "protocol", "note")
 NUMBERS = ("value", "sum", "count", "missing")
 

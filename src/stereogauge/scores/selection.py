@@ -67,12 +67,12 @@ def in_words(dropped: Iterable[Dropped], most: int = 6) -> list[str]:
     for (kind, _), reasons in together.items():
         names = [name for some in reasons.values() for name in some]
         reason = next(iter(reasons)) + ("" if len(reasons) == 1 else f", and {len(reasons) - 1} more like it")
-        named = enumerated(_by_scenes(names, most), 3) if kind == "column" else enumerated(names, most)
+        named = enumerated(by_scenes(names, most), 3) if kind == "column" else enumerated(names, most)
         found.append(f"{'Last place' if kind == 'score' else f'Left out: {kind}'} {named} ({reason}).")
     return found
 
 
-def _by_scenes(cells: Iterable[str], most: int) -> list[str]:
+def by_scenes(cells: Iterable[str], most: int = 6) -> list[str]:
     """Cells such as "teddy bad@1:all", those of the same scenes in one phrase; a column of all scenes has no scene."""
     scenes: dict[str, list[str]] = {}
     for cell in cells:

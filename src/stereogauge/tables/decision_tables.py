@@ -13,7 +13,7 @@ from stereogauge.decision.requirements import Fulfilment
 from stereogauge.decision.words import with_unit
 from stereogauge.tables.formats import html_table
 from stereogauge.tables.table import Cell, Table, number, rank_cell, share, table, words
-from stereogauge.text import counted, percent
+from stereogauge.text import counted, percent, stated_percent
 
 
 def answer_tables(answer: Answer) -> tuple[Table, ...]:
@@ -67,7 +67,7 @@ def places_table(answer: Answer) -> Table:
         notes.append(
             "Rank when scenes are redrawn: its bounds in 95 % of the draws. p: one-sided sign-flip test over "
             f"{scenes} that an algorithm is not better than the first by more than "
-            f"{percent(answer.options['tolerance'])}."
+            f"{stated_percent(answer.options['tolerance'])}."
         )
     return table("answer", f"Places: {answer.purpose}", [*header, "coverage"], rows, notes)
 
@@ -84,7 +84,10 @@ def terms_table(answer: Answer) -> Table:
         if rival:
             row.append(share(ties[term.term], 1) if term.term in ties else Cell())
         rows.append(row)
-    missing = [f"{one.words}: {100 * one.weight:.0f} % of the weight, not measured." for one in answer.not_measured]
+    missing = [
+        f"{one.words}: {percent(one.weight)} of the weight, not measured{f' {one.where}' if one.where else ''}."
+        for one in answer.not_measured
+    ]
     return table("answer-weights", "What is weighed", header, rows, missing)
 
 
