@@ -19,9 +19,8 @@ import { drawThumbnails } from "./thumbnails.js";
 
 /** Claims about scores that are missing: other rules for them may give another answer. */
 const GAP_CLAIMS = ["not-compared", "scenes-left-out"];
-/** Claims that several algorithms may be the best, and those that one leads by chance, perhaps. */
+/** Claims that several algorithms may be the best. */
 const UNDECIDED = ["ahead", "equal"];
-const UNSURE = [...UNDECIDED, "one-scene", "few-scenes"];
 const MOST_TIED = 5;
 const MOST_STRIP = 8;
 const MOST_PLACES = 10;
@@ -169,7 +168,7 @@ export function create(root, context) {
     const [explanation, scores] = (await orSaid(because, Promise.all(asked))) ?? [];
     if (!explanation) return;
     reasons.draw(explanation, scores, {
-      decided: !UNSURE.includes(answer.claims[0]?.kind),
+      decided: explanation.said[0].kind === "better",
       more: state.address({ first: answer.leader, second: rival }, "versus"),
       ties: answer.break_even.filter((one) => one.rival === rival),
     });
