@@ -139,12 +139,10 @@ def test_a_slice_of_a_wavy_bowed_board_is_no_plane() -> None:
 @pytest.mark.parametrize(("lean", "noise"), [(0.02, 0.0), (0.02, 0.02), (0.035, 0.0), (0.035, 0.04), (0.1, 0.04)])
 def test_two_walls_that_meet_at_a_small_angle_are_two_planes(lean: float, noise: float) -> None:
     """At a small angle each leaves the other's plane as gradually as a curved surface, but is flat up to the corner."""
-    corner = 140
-    walls = 30 + 0.02 * X + lean * np.maximum(X - corner, 0) + np.random.default_rng(1).normal(0, noise, X.shape)
-    found = planes_of(walls)
+    beyond = np.maximum(X - 140, 0)
+    found = planes_of(30 + 0.02 * X + lean * beyond + np.random.default_rng(1).normal(0, noise, X.shape))
     assert len(found.coefficients) == 2
-    left = X < corner
-    for wall in (left, ~left):
+    for wall in (beyond == 0, beyond > 0):
         assert max(overlap(found.labels == number, wall) for number in (1, 2)) > 0.85
 
 
