@@ -16,6 +16,8 @@ import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.ranking import Column, ScoreCube
 from stereogauge.scores.score import Score
+from stereogauge.tables.ranking_tables import LEADERBOARD, LeaderboardColumn
+from stereogauge.tables.table import Heading, number
 
 REGIONS = ("disc", "nonocc", "all", "boundary", "interior", "occluded")
 COMPLETE = "Block matching,Graph cuts,SGM"
@@ -57,6 +59,20 @@ def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, s
 
 
 class TestRank:
+    @pytest.mark.parametrize("form", ["table", "csv", "json", "latex"])
+    def test_a_column_of_the_leaderboard_is_declared_once_for_every_format(
+        self, store: Path, form: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        behind = LeaderboardColumn(
+            "behind", lambda _: Heading("behind the first"), lambda ranking, place: number(float(place))
+        )
+        monkeypatch.setattr("stereogauge.tables.ranking_tables.LEADERBOARD", (*LEADERBOARD, behind))
+        code, out, _ = run(capsys, "rank", store, "--algorithms", COMPLETE, "-f", form)
+        assert code == 0
+        assert "behind the first" in out
+        if form == "json":
+            assert [row["behind the first"] for row in json.loads(out)["ranking"]] == [0, 1, 2]
+
     def test_json_is_one_document_with_the_selection_and_what_was_left_out(
         self, store: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:

@@ -108,8 +108,13 @@ def _print_across(
 
 
 def _print(ranking: Ranking, sure: Bootstrap | None, form: options.Format) -> None:
+    from stereogauge.tables.ranking_tables import further_columns, ranking_table, weights_table
+
+    further: dict[str, Any] = {name: [cell.value for cell in cells] for name, cells in further_columns(ranking).items()}
     if form is options.Format.json:
         document = ranking.to_dict()
+        for place, row in enumerate(document["ranking"]):
+            row |= {name: values[place] for name, values in further.items()}
         if sure is not None:
             document["bootstrap"] = {
                 "level": sure.level,
@@ -121,13 +126,11 @@ def _print(ranking: Ranking, sure: Bootstrap | None, form: options.Format) -> No
             }
         print_json(document)
     elif form is options.Format.csv:
-        frame = ranking.to_pandas()
+        frame = ranking.to_pandas().assign(**further)
         if sure is not None:
             drawn = sure.to_pandas().drop(columns=["rank", "value"]).rename(columns={"first": "first in"})
             frame = frame.merge(drawn, on="algorithm", how="left")
         sys.stdout.write(frame.to_csv(index=False))
     else:
-        from stereogauge.tables.ranking_tables import ranking_table, weights_table
-
         weights = [weights_table(ranking)] if "break_even" in ranking.arrays else []
         print_tables([ranking_table(ranking, sure), *weights], form)

@@ -69,6 +69,13 @@ def leaderboard_columns(ranking: Ranking) -> tuple[LeaderboardColumn, ...]:
     return tuple(column for column in LEADERBOARD if column.applies(ranking))
 
 
+def further_columns(ranking: Ranking) -> dict[str, list[Cell]]:
+    """The columns of the leaderboard beyond rank, value and group, by their headings; cells in the order of ranks."""
+    places = range(len(ranking))
+    columns = (column for column in leaderboard_columns(ranking) if column.id not in DRAWN)
+    return {column.heading(ranking).line: [column.cell(ranking, place) for place in places] for column in columns}
+
+
 def leaderboard(ranking: Ranking, scores: Table) -> Table:
     """The scores of each ranked algorithm in order of rank, behind its place and before what else the model found."""
     own = {column.id: column for column in leaderboard_columns(ranking)}

@@ -17,7 +17,7 @@ from stereogauge.ranking.profile import parse_weights, property_of, shipped_prof
 from stereogauge.ranking.run import about_pixels
 from stereogauge.scores.scope import MissingPixels
 from stereogauge.tables.formats import csv_table, latex_tabular
-from stereogauge.tables.ranking_tables import DRAWN, leaderboard, leaderboard_columns
+from stereogauge.tables.ranking_tables import further_columns, leaderboard
 from stereogauge.tables.table import Cell, Table
 from stereogauge.text import json_value
 from stereogauge.web.errors import UnknownChoiceError
@@ -74,7 +74,7 @@ def rank_answer(
     ranking = scores.ranking(query, model, options, missing_pixels)
     chosen = ranking.selection
     intervals, note = _intervals(scores, query, ranking, options, draws)
-    facts = [column for column in leaderboard_columns(ranking) if column.id not in DRAWN]
+    facts = further_columns(ranking)
     extra = {name: [json_value(value) for value in values] for name, values in ranking.extra.items()}
     places = {name: place for place, name in enumerate(scores.values(query).algorithms)}
     arrays = ("weights", "contributions", "effective_weights", "break_even")
@@ -88,7 +88,7 @@ def rank_answer(
         "scene_names": chosen.scenes,
         "columns": [str(column) for column in chosen.columns],
         "dropped": [what._asdict() for what in chosen.dropped[:MOST_DROPPED]],
-        "facts": [column.heading(ranking).line for column in facts],
+        "facts": list(facts),
         "rows": [
             {
                 "algorithm": name,
@@ -97,7 +97,7 @@ def rank_answer(
                 "value": json_value(ranking.value[index]),
                 "group": None if ranking.group is None else int(ranking.group[index]),
                 "extra": {key: values[index] for key, values in extra.items()},
-                "facts": [_fact(column.cell(ranking, index)) for column in facts],
+                "facts": [_fact(cells[index]) for cells in facts.values()],
             }
             for index, name in enumerate(ranking.algorithms)
         ],
