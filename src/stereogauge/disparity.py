@@ -71,12 +71,8 @@ def as_array(values: Any) -> NDArray[Any]:
         raise FileError(f"This {type(values).__name__} cannot be read as an array: {problem}") from None
 
 
-def as_disparity(values: Any, name: str = "disparity map") -> DisparityMap:
-    """A float32 map with NaN for everything that is masked or not finite; the input itself if it is such a map already.
-
-    >>> as_disparity(np.array([[1.5, np.inf]]))
-    array([[1.5, nan]], dtype=float32)
-    """
+def as_plane(values: Any, name: str) -> NDArray[Any]:
+    """The array (height, width) of a map of numbers; NaN where it is masked."""
     array = as_array(values)
     size = plane_shape(array.shape)
     if size is None:
@@ -87,6 +83,16 @@ def as_disparity(values: Any, name: str = "disparity map") -> DisparityMap:
         raise SizeError(f"The {name} is empty: its shape is {array.shape}.")
     if array.dtype.kind not in "fiu":
         raise FileError(f"A {name} holds real numbers; found type {array.dtype}.")
+    return array
+
+
+def as_disparity(values: Any, name: str = "disparity map") -> DisparityMap:
+    """A float32 map with NaN for everything that is masked or not finite; the input itself if it is such a map already.
+
+    >>> as_disparity(np.array([[1.5, np.inf]]))
+    array([[1.5, nan]], dtype=float32)
+    """
+    array = as_plane(values, name)
     with np.errstate(over="ignore"):
         disparity = np.ascontiguousarray(array, dtype=np.float32)
     infinite = np.isinf(disparity)

@@ -86,7 +86,7 @@ def load(path: Path, kind: type[T], what: str, error: Raise = FileError) -> T:
 def read_toml(path: Path, what: str, error: Raise = FileError) -> dict[str, Any]:
     """The tables of a TOML file; `what` says in errors what the file should be."""
     try:
-        return parse_toml(path.read_text(encoding="utf-8"), str(path), error)
+        return parse_toml(path.read_text(encoding="utf-8-sig"), str(path), error)
     except UnicodeDecodeError:
         raise error(f"{path} cannot be read as {what}: it is not UTF-8 text.") from None
     except OSError as problem:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
-from stereogauge.disparity import DisparityMap, Image, Mask, as_disparity, is_finite_number
+from stereogauge.disparity import DisparityMap, Image, Mask, as_array, as_disparity, is_finite_number
 from stereogauge.errors import FileError, SizeError, StereogaugeError, unknown_name
 from stereogauge.io.files import (
     DisparitySource,
@@ -109,7 +109,7 @@ class Calibration(Struct, frozen=True):
         """Depth in metres; NaN where the disparity is unknown or the point is not in front of the cameras."""
         if self.focal_baseline is None:
             raise StereogaugeError("Depth needs a calibration with focal length and baseline; this scene has none.")
-        shifted = np.asarray(disparity, dtype=np.float64) + self.doffs
+        shifted = as_array(disparity).astype(np.float64) + self.doffs
         return self.focal_baseline / np.where(shifted > 0, shifted, np.nan)
 
     def points(self, disparity: NDArray[Any], centre: Sequence[float] | None = None) -> NDArray[np.float64]:

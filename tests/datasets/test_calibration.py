@@ -33,6 +33,12 @@ def test_millimetres_become_metres_and_what_is_absent_stays_absent(tmp_path: Pat
     assert calibration.centre == (300.0, 200.0)
 
 
+@pytest.mark.parametrize("content", [MIDDLEBURY, KITTI, '{"focal": 700, "baseline": 0.54}'])
+def test_a_mark_of_the_byte_order_at_the_beginning_is_no_text(tmp_path: Path, content: str) -> None:
+    wanted = read_calibration(_write(tmp_path, content))
+    assert read_calibration(_write(tmp_path, "\ufeff" + content)) == wanted
+
+
 def test_a_kitti_baseline_is_the_difference_of_the_fourth_column(tmp_path: Path) -> None:
     calibration = read_kitti_calibration(_write(tmp_path, KITTI), (0, 1))
     assert (calibration.focal, calibration.doffs) == (700.0, 0.0)

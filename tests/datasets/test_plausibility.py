@@ -294,11 +294,12 @@ def test_ground_truth_of_depths_is_noticed_by_every_command(
         assert "gt-encoding to depth-m" in text
 
 
-def test_a_baseline_in_millimetres_is_noticed() -> None:
+@pytest.mark.parametrize("baseline", [193.001, 19.3001, 0.000193001], ids=["mm", "cm", "m read as mm"])
+def test_a_baseline_in_another_unit_is_noticed(baseline: float) -> None:
     truth = scene().gt
-    found = calibration_doubt(Calibration(focal=994.978, baseline=193.001), truth)
+    found = calibration_doubt(Calibration(focal=994.978, baseline=baseline), truth)
     assert found is not None
-    assert "193.001 m apart" in found.sentence
+    assert f"{baseline:g} m apart" in found.sentence
     assert "baseline to 0.193001" in found.sentence
     assert calibration_doubt(CAMERA, truth) is None
 

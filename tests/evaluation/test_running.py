@@ -88,6 +88,14 @@ def test_objects_of_two_processes_are_merged() -> None:
     assert len(numbered.merge(pickle.loads(pickle.dumps(numbered)))) == 4
 
 
+def test_images_may_be_named_by_their_numbers_in_the_dataset() -> None:
+    estimate, truth = made(2)
+    running = sg.Running(["epe"], ["all"])
+    running.update(estimate, truth, scene=np.array([7, 9]))
+    running.update(estimate[1:], truth[1:], scene=[9])  # a sampler repeats an image to fill a batch
+    assert [score.scene for score in running.compute()] == ["7", "9"]
+
+
 def test_what_cannot_be_measured_is_one_sentence() -> None:
     estimate, truth = made(2)
     running = sg.Running(["epe"], ["all"])

@@ -84,6 +84,29 @@ def test_the_warning_can_be_made_an_error(truth: np.ndarray, estimate: np.ndarra
             sg.evaluate((estimate * 16, truth), metrics=["mae"], regions=["all"])
 
 
+def test_masked_confidences_are_the_least_sure_pixels(truth: np.ndarray, estimate: np.ndarray) -> None:
+    order = np.abs(np.nan_to_num(estimate - truth))
+    hidden = order < np.median(order)
+    unknown, masked = np.where(hidden, np.nan, order), np.ma.masked_array(order, hidden)
+    of_nan, of_masked = (sg.filter(estimate, one, density=0.4) for one in (unknown, masked))
+    np.testing.assert_array_equal(of_masked, of_nan)
+    assert not np.isfinite(of_masked[hidden]).any()
+    assert sg.sparsify(masked, estimate, truth).auc == sg.sparsify(unknown, estimate, truth).auc
+
+
+def test_maps_are_anything_that_numpy_reads_as_an_array(truth: np.ndarray, estimate: np.ndarray) -> None:
+    class Wrapped:
+        def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+            return estimate
+
+    expected = sg.evaluate((estimate, truth), metrics=["mae"], regions=["all"]).value("mae")
+    rows = [[float(value) for value in row] for row in estimate]
+    for given in (rows, Wrapped(), memoryview(np.ascontiguousarray(estimate))):
+        assert sg.evaluate((given, truth), metrics=["mae"], regions=["all"]).value("mae") == expected
+    with pytest.raises(sg.StereogaugeError, match="Estimates alone have no truth"):
+        sg.evaluate(([[1.0, 2.0], [3.0]], truth))
+
+
 def test_masked_pixels_are_unknown(truth: np.ndarray, estimate: np.ndarray) -> None:
     hidden = np.random.default_rng(2).random(truth.shape) < 0.5
     plain = np.where(hidden, np.float32(np.nan), truth)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stereogauge.confidence_measures.sparsification import is_bad
+from stereogauge.disparity import as_plane
 from stereogauge.errors import NotApplicable, StereogaugeError, check_one_size, unknown_name
 from stereogauge.kernels.edges import fill_background
 from stereogauge.matching.postprocess import OCCLUDED, interpolate
@@ -46,7 +47,7 @@ def filter(  # noqa: A001 – the verb of the public interface
     [[4.0, 5.0, nan, 6.0]]
     """
     estimate = as_disparity(disparity)
-    order = np.asarray(confidence)
+    order = as_plane(confidence, "confidence map")
     check_one_size("The confidence map", order.shape, "the disparity map", estimate.shape)
     if (density is None) == (threshold is None):
         raise StereogaugeError("A filter takes either a density between 0 and 1 or a threshold of the confidence.")

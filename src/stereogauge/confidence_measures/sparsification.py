@@ -19,8 +19,10 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from stereogauge.disparity import as_plane
 from stereogauge.display import Displayed
 from stereogauge.errors import NotApplicable, StereogaugeError, check_one_size, unknown_name
+from stereogauge.io.files import load_mask
 from stereogauge.model import Calibration, DisparityMap, Mask, as_disparity
 
 GUARD = np.float32(1e-6)
@@ -282,14 +284,15 @@ def domain_values(
     higher_is_better: bool,
 ) -> tuple[NDArray[np.float64], DisparityMap, DisparityMap, NDArray[np.bool_]]:
     """The confidences of the pixels that count (lower = more confident), both maps, and these pixels."""
-    order = np.asarray(confidence)
+    order = as_plane(confidence, "confidence map")
     estimate, truth = as_disparity(disparity), as_disparity(gt, "ground truth")
-    for name, array in (("confidence map", order), ("ground truth", truth), ("mask", mask)):
+    inside = None if mask is None else load_mask(mask)
+    for name, array in (("confidence map", order), ("ground truth", truth), ("mask", inside)):
         if array is not None:
             check_one_size(f"The {name}", array.shape, "the disparity map", estimate.shape)
     domain = np.isfinite(truth)
-    if mask is not None:
-        domain &= np.asarray(mask, np.bool_)
+    if inside is not None:
+        domain &= inside
     if missing == "excluded":
         domain &= np.isfinite(estimate)
     values = order[domain].astype(np.float64)

@@ -81,7 +81,7 @@ def calibration_text(path: Path, largest: int = LARGEST_FILE) -> str:
             raise FileError(
                 f"{path} is not a calibration file: it has {path.stat().st_size} bytes, at most {largest} are expected."
             )
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise FileError(f"{path} is not a calibration file: it is not text.") from None
     except OSError as error:

@@ -77,7 +77,7 @@ class ResultFiles(Struct, frozen=True, dict=True):
                 f"{content.name} has {content.size} bytes; a text beside results has at most {LARGEST_TEXT}."
             )
         try:
-            return bytes(content.data).decode("utf-8")
+            return bytes(content.data).decode("utf-8-sig")
         except UnicodeDecodeError:
             raise FileError(f"{content.name} is not UTF-8 text.") from None
 

@@ -50,8 +50,10 @@ UNRELATED, WORSE = 0.3, 1.2
 """A map whose error is this many times that of the best constant map is no map of these disparities; where its ranks
 correlate less than this with them, it has nothing to do with the ground truth."""
 ONE_VALUE_SHARE, ONE_VALUE_OFTEN = 0.03, 3.0
-LARGEST_BASELINE = 20.0
-"""Metres; the widest baseline that is not questioned."""
+BASELINES = (0.001, 5.0)
+"""Metres; the baselines that are not questioned."""
+LARGEST_CENTIMETRES = 20
+"""Numbers above this are rather millimetres than centimetres."""
 FOCAL_LENGTHS = (0.2, 20.0)
 """Focal lengths that are not questioned, in image widths: angles of view from 136° down to 3°."""
 BEHIND, LARGEST_OFFSET = 0.01, 2.0
@@ -191,14 +193,16 @@ def _calibration_doubts(calibration: Calibration, known: DisparityMap, shape: tu
     """What is odd about a calibration beside these true disparities of a map, the most basic first."""
     height, width = shape
     focal, baseline, doffs = calibration.focal, calibration.baseline, calibration.doffs
-    if focal is not None and baseline is not None and baseline > LARGEST_BASELINE:
+    if focal is not None and baseline is not None and not BASELINES[0] <= baseline <= BASELINES[1]:
         shifted = float(np.median(known)) + doffs
         far = f", and the ground truth at a median depth of {focal * baseline / shifted:.3g} m" if shifted > 0 else ""
-        yield Suspicion(
-            "baseline-unit",
-            f"The calibration puts the cameras {baseline:g} m apart{far}: is the baseline in millimetres? Set "
-            f"baseline to {baseline / 1000:g}.",
+        unit, factor = ("centimetres", 100) if baseline <= LARGEST_CENTIMETRES else ("millimetres", 1000)
+        question = (
+            f"is the baseline in {unit}? Set baseline to {baseline / factor:g}."
+            if baseline > BASELINES[1]
+            else f"was a baseline in metres read as millimetres? Set baseline to {baseline * 1000:g}."
         )
+        yield Suspicion("baseline-unit", f"The calibration puts the cameras {baseline:g} m apart{far}: {question}")
     if focal is not None and not FOCAL_LENGTHS[0] * width <= focal <= FOCAL_LENGTHS[1] * width:
         angle = 2 * math.degrees(math.atan(width / (2 * focal)))
         yield Suspicion(

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from stereogauge.confidence_measures.files import ConfidenceSource, every_confidence
 from stereogauge.datasets.plausibility import Finding, doubt_lines, map_doubts, scene_doubts
-from stereogauge.disparity import is_array
+from stereogauge.disparity import as_array, is_array
 from stereogauge.errors import (
     NotApplicable,
     ProtocolError,
@@ -133,10 +133,13 @@ def _named_results(name: str, value: Any, scenes: Sequence[Scene]) -> ResultSet:
 
 
 def _is_map(value: Any) -> bool:
-    """Whether this may be a disparity map or its file."""
-    if is_array(value):
-        return len(value.shape) >= 2
-    return isinstance(value, str | os.PathLike | DisparityFile)
+    """Whether this may be a disparity map, a list of its rows, or its file."""
+    if isinstance(value, str | os.PathLike | DisparityFile):
+        return True
+    try:
+        return as_array(value).ndim >= 2
+    except ValueError:  # rows of several lengths
+        return False
 
 
 MetricSource = str | Metric | BoundMetric | Callable[..., Any]

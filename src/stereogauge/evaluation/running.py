@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import importlib
 import math
+import operator
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 from msgspec.structs import replace
@@ -82,7 +83,7 @@ class Running:
         prediction: Any,
         truth: Any,
         mask: Any = None,
-        scene: str | Sequence[str] | None = None,
+        scene: str | Sequence[str | SupportsIndex] | None = None,
         *,
         calibration: Calibration | None = None,
     ) -> None:
@@ -90,16 +91,16 @@ class Running:
 
         Maps are NumPy arrays, or tensors in main memory of any precision, with gradients or without. Truth that is NaN
         or infinite is unknown, and so is that outside `mask` (true = valid), which has the shape of the truth.
-        `scene` names the image, or gives one name per image of a batch; by default images are numbered. A name that was
-        measured already counts once where its scores are the same, as samplers repeat images to fill a batch; other
-        scores of it are an error. Metrics of depth need the `calibration`.
+        `scene` names the image, or gives one name or number per image of a batch; by default images are numbered. A
+        name that was measured already counts once where its scores are the same, as samplers repeat images to fill a
+        batch; other scores of it are an error. Metrics of depth need the `calibration`.
 
         The first image after the start or `reset` is checked as `sg.evaluate` checks its inputs, and a
         `sg.StereogaugeWarning` says what looks wrong.
         """
         predictions, truths = _planes(prediction, "prediction"), _planes(truth, "truth")
         masks = [None] * len(truths) if mask is None else _planes(mask, "mask")
-        names = [scene] * len(truths) if scene is None or isinstance(scene, str) else list(scene)
+        names = [scene] * len(truths) if scene is None or isinstance(scene, str) else [_name(one) for one in scene]
         if not len(predictions) == len(truths) == len(masks) == len(names) or (
             isinstance(scene, str) and len(names) > 1
         ):
@@ -169,6 +170,10 @@ class Running:
 def _numbers(image: _Measured) -> list[str]:
     """As text, in which NaN equals itself."""
     return [f"{score.sum!r} {score.count} {score.missing}" for score in image.scores]
+
+
+def _name(scene: str | SupportsIndex) -> str:
+    return scene if isinstance(scene, str) else str(operator.index(scene))
 
 
 def _planes(values: Any, what: str) -> list[NDArray[Any]]:

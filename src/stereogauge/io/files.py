@@ -262,7 +262,7 @@ def load_image(source: ImageSource) -> Image:
         return source.read()
     if isinstance(source, str | os.PathLike):
         return read_image(source)
-    image = np.asarray(source)
+    image = as_array(source)
     if image.size == 0 or image.ndim not in (2, 3) or (image.ndim == 3 and image.shape[2] not in (3, 4)):
         raise SizeError(f"An image has the shape (height, width) or (height, width, 3); found {image.shape}.")
     if image.dtype.kind not in "fiu":

@@ -10,6 +10,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from stereogauge.disparity import as_array
 from stereogauge.display import Displayed
 from stereogauge.errors import FileError, SizeError
 from stereogauge.model import DisparityMap, Image
@@ -23,7 +24,7 @@ def grey(image: NDArray[Any], name: str) -> NDArray[Any]:
 
     Colour by 0.299 R + 0.587 G + 0.114 B, alpha is dropped.
     """
-    array = np.asarray(image)
+    array = as_array(image)
     if array.ndim == 3 and array.shape[2] in (1, 2):
         array = array[:, :, 0]
     if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] not in (3, 4)):
