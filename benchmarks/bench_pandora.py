@@ -26,7 +26,9 @@ from stereogauge.matching.run import match
 NDISP = 64
 PANDORA = "STEREOGAUGE_PANDORA_PYTHON"
 WORK = "SGM and five confidence measures, Motorcycle, D = 64"
-HOW = f"Pandora is not at hand; scripts/pandora-environment.sh FOLDER makes an environment, {PANDORA} names its python"
+HOW = (
+    f"Pandora is not installed; scripts/pandora-environment.sh FOLDER makes an environment, {PANDORA} names its python"
+)
 SERVER = Path(__file__).with_name("pandora_server.py")
 
 

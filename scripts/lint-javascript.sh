@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Format and lint the JavaScript with the version of Biome that package.json names; with "--write", mend what can be
-# mended. Biome comes from npm into node_modules/ once, and again when package.json changes; where it cannot be had, one
+# Format and lint the JavaScript with the version of Biome that package.json names; with "--write", fix what can be
+# fixed. Biome comes from npm into node_modules/ once, and again when package.json changes; where it cannot be had, one
 # line says so and nothing fails.
 set -uo pipefail
 cd "$(dirname "$0")/.."

@@ -29,7 +29,7 @@ def toy(report: Report) -> None:
     report.row("adding", times["ours"], times["peer"], "adding twice as much", 1e9)
     report.row("fast", Times((1.0, 2.0, 3.0)), Times((4.0, 4.0, 8.0)), "slow | peer", 0.25, "a note", by="fastest")
     report.limit("memory", Times((3.0, 3.2)), 2.0, unit="GB")
-    report.miss("Pandora", "it is not at hand; make an environment")
+    report.miss("Pandora", "it is not installed; make an environment")
     report.curve(Curve("pixels", "pass", (1.0, 2.0, 4.0, 8.0), (3.0, 5.0, 10.0, 20.0)))
 
 
@@ -176,7 +176,7 @@ def test_the_page_takes_its_numbers_from_the_run(document: dict[str, Any], empty
         "| ≤ 0.250 by the fastest | yes |" in text
     )
     assert "| memory | 3.10 GB (3.00 GB) | – | – | 1.55 (1.50) | 1.07 | ≤ 2.00 GB | **no** |" in text
-    assert "- Not measured: Pandora: it is not at hand; make an environment." in text
+    assert "- Not measured: Pandora: it is not installed; make an environment." in text
     assert "| pixels | pass | 1.0 | 1 | 3000 | 8 | 20000 |" in text
     assert "![Seconds over pixels, on logarithmic axes](images/performance-scaling.png)" in text
     data = (tmp_path / "images" / "performance-scaling.csv").read_text(encoding="utf-8")

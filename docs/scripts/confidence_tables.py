@@ -1,7 +1,7 @@
 """Writes the tables of docs/confidence.md and draws its figures, from real data.
 
 Run as `STEREOGAUGE_DATA=… python docs/scripts/confidence_tables.py [PART…]`; parts are quality, literal, paper,
-claims, areas, gain, learned and ccnn. Each table stands between two comments in the page and is replaced as a whole.
+claims, areas, gain, learned and ccnn. Each table is between two comments in the page and is replaced as a whole.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def put(name: str, text: str) -> None:
-    """Replace what stands between the comments of this name in the page."""
+    """Replace what is between the comments of this name in the page."""
     page = PAGE.read_text()
     pattern = re.compile(rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
     if not pattern.search(page):

@@ -135,7 +135,7 @@ def calibrate_probability(
 
 
 def _probability(scaled: NDArray[np.float64], distribution: Distribution) -> NDArray[np.float64]:
-    """The probability of the smallest central interval that holds an error of so many deviations."""
+    """The probability of the smallest central interval that holds an error of that many deviations."""
     from scipy.special import erf
 
     if distribution == "gaussian":

@@ -183,7 +183,7 @@ LARGEST_PADDING, LARGEST_CUT = 0.25, 1.0
 CLIPPED = 3.0
 """Tolerances up to which an error counts."""
 RESCALED = 0.15
-"""How far a change of size must be from none for disparities in pixels of the other size to be told from these."""
+"""How far a change of size must be from none, so that disparities in pixels of the other size are recognised."""
 
 
 def flipped(pair: SampledPair) -> Suspicion | None:

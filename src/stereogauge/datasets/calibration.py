@@ -313,7 +313,7 @@ def read_stored_projections(path: Path) -> Calibration:
 
 
 def _first(read: Callable[[Table], T | None], tables: Iterable[Table]) -> T | None:
-    """What the first table says of which `read` makes something."""
+    """What the first table that `read` can use says."""
     return next((found for one in tables if (found := read(one)) is not None), None)
 
 

@@ -297,7 +297,7 @@ def ranked_crops(
 ) -> tuple[DifferingCrop, ...]:
     """Squares without overlap in which the numbers of wrong pixels differ most, the largest difference first.
 
-    Those of which `shows` is not true are left out.
+    Those for which `shows` is not true are left out.
 
     >>> wrong = np.zeros((64, 96), bool)
     >>> wrong[10:20, 40:60] = True

@@ -190,7 +190,7 @@ def _within(at: float | None, distances: Distances, what: str) -> float:
 SURE = 0.95
 """Share of the draws of scenes in which a winner must meet the requirements."""
 FEWEST_SCENES = 2
-"""A winner needs at least so many scenes."""
+"""The fewest scenes that a winner needs."""
 WHOLE_SETS = ("bad", "mae", "mse", "rms", "bias", "density")
 """Metrics of which the set is the whole region, so that their coverage is that of the region."""
 DEPTH, LOST, TIME, EMPTY = "bad-z", "f-missing", "seconds", "invalid"

@@ -71,7 +71,7 @@ class DisparityFile(Struct, frozen=True):
 
     @property
     def is_kitti(self) -> bool:
-        """Whether the values are 256ths: said by the encoding, or a PNG of which nothing is said."""
+        """Whether the values are 256ths: said by the encoding, or a PNG without a stated encoding."""
         return self.encoding == "kitti" or (
             self.encoding is None and self.scale is None and inner_suffix(self.path) == ".png"
         )

@@ -13,7 +13,7 @@ function returns false or a negative number, which its `refusal` turns into a `V
 types of each function (`KERNEL` in native/kernel.h); a declaration that differs from them is refused at its first call.
 The interpreter's lock is released during a call.
 
-The library holds every kernel once per processor level, of which the best one that the processor has is used;
+The library holds every kernel once per processor level and uses the best one that the processor has;
 `STEREOGAUGE_NATIVE_LEVEL` chooses another one, `STEREOGAUGE_NATIVE_LIBRARY` another file.
 """
 

@@ -44,7 +44,7 @@ GRADES = (
 """From how many parts on a structure has a colour; darker and redder with their number."""
 ALL_LOST = "every structure is lost"
 NO_ESTIMATE = "no estimate on fine structures"
-NOTHING_FOUND = "no pixel of any structure is found: the image diagonal is taken for the distance"
+NOTHING_FOUND = "no pixel of any structure is found: the image diagonal counts as the distance"
 
 
 class FoundStructures(Struct, frozen=True):

@@ -201,7 +201,7 @@ SIMULATIONS = 200
 def _fewest_scenes(present: int, finds: Callable[[NDArray[np.int64], int], Values], alpha: float) -> int | None:
     """The fewest scenes, drawn from those present, on which a test mostly finds a difference.
 
-    `finds(drawn, scenes)` gives the p-values of draws of so many scenes. Each number that is tried is about a seventh
+    `finds(drawn, scenes)` gives the p-values of draws of that many scenes. Each number that is tried is about a seventh
     more than the last; None where a thousand would not do.
     """
     random = np.random.default_rng(0)

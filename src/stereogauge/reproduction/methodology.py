@@ -25,7 +25,7 @@ PAPER = Paper(
     "Cabezas, Trujillo, Florian: An evaluation methodology for stereo correspondence algorithms (2013)",
 )
 NO_MAPS = "the maps of all entries of Middlebury v2 (2013) are no longer public"
-AT_HAND = "ten algorithms at hand"
+TEN_ALGORITHMS = "ten available algorithms"
 FIVE_METRICS = ["bad@1", "sze", "mae", "mse", "mre"]
 THRESHOLDS, REGIONS = ("0.5", "0.75", "1", "1.5", "2"), ("nonocc", "all", "disc")
 PATCHMATCH = {
@@ -132,10 +132,10 @@ def table_1(record: Recorder, material: Material) -> None:
         "total score ÷ erroneous pixels, nested regions",
         f"{shares.min():.2f} … {shares.max():.2f}",
         f"{632 / 382:.2f} … {891 / 367:.2f}",
-        f"{AT_HAND}, Venus",
+        f"{TEN_ALGORITHMS}, Venus",
     )
     record.other_data(
-        "the same, partition", f"{np.max(parted.counted / parted.distinct):.2f}", "1.00", f"{AT_HAND}, Venus"
+        "the same, partition", f"{np.max(parted.counted / parted.distinct):.2f}", "1.00", f"{TEN_ALGORITHMS}, Venus"
     )
     headings = ("algorithm", "disc", "nonocc", "all", "total", "boundary", "interior", "occluded", "total of partition")
     cells = tuple(
@@ -149,7 +149,7 @@ def table_1(record: Recorder, material: Material) -> None:
         for row, name in enumerate(chained.algorithms)
     )
     figures = {"methodology-table-1": counted_errors_data(chained, parted)}
-    record.add([FurtherNumbers(f"Venus, error > 1 px: {AT_HAND}", headings, cells)], figures)
+    record.add([FurtherNumbers(f"Venus, error > 1 px: {TEN_ALGORITHMS}", headings, cells)], figures)
 
 
 @PAPER.item("figure 5", "A partition of the pixels")
@@ -183,16 +183,16 @@ def scenario_1(record: Recorder, material: Material) -> None:
     cube = material.methodology_scores
     extended = rank(cube, "extended", metrics=FIVE_METRICS, regions=["boundary"])
     plain = rank(cube, "middlebury", metrics=["bad@1"], regions=["boundary"])
-    record.other_data("τ = number of metrics", float(extended.arrays["tau"]), 5.0, f"{AT_HAND}, four scenes")
+    record.other_data("τ = number of metrics", float(extended.arrays["tau"]), 5.0, f"{TEN_ALGORITHMS}, four scenes")
     record.other_data(
         "best by the extended model, and by Middlebury's",
         "; ".join(" and ".join(ranking.winners) for ranking in (extended, plain)),
         None,
-        f"{AT_HAND}, boundary, {', '.join(FIVE_METRICS)}",
+        f"{TEN_ALGORITHMS}, boundary, {', '.join(FIVE_METRICS)}",
     )
     alike = int(extended.arrays["alike"].sum() - len(extended)) // 2
     record.other_data(
-        "pairs that perform alike", f"{alike} of {len(extended) * (len(extended) - 1) // 2}", None, AT_HAND
+        "pairs that perform alike", f"{alike} of {len(extended) * (len(extended) - 1) // 2}", None, TEN_ALGORITHMS
     )
     tables = [
         _ranking_table("Extended model on boundary", extended),
@@ -210,7 +210,9 @@ def scenario_2(record: Recorder, material: Material) -> None:
     )
     groups = rank(material.methodology_scores, "a-star", metrics=["mre", "sze"], regions=["occluded"])
     sizes = [len(members) for members in groups.groups()]
-    record.other_data("sizes of A*₁, A*₂, …", ", ".join(map(str, sizes)), ", ".join(map(str, GROUP_SIZES)), AT_HAND)
-    record.other_data("members of A*₁", ", ".join(groups.winners), None, AT_HAND)
+    record.other_data(
+        "sizes of A*₁, A*₂, …", ", ".join(map(str, sizes)), ", ".join(map(str, GROUP_SIZES)), TEN_ALGORITHMS
+    )
+    record.other_data("members of A*₁", ", ".join(groups.winners), None, TEN_ALGORITHMS)
     tables = [_ranking_table("A* groups on occluded, MRE and SZE", groups)]
     record.add(tables, {"methodology-scenario-2": layers_data(groups)})

@@ -143,7 +143,7 @@ def _algorithm_table(material: Material, scene: str, region: str) -> tuple[Furth
     columns = {name: cube.values[:, index, cube.column(f"{name}:{region}")].tolist() for name in METRICS}
     cells = tuple((name, *(round(columns[m][row], 3) for m in METRICS)) for row, name in enumerate(cube.algorithms))
     table = FurtherNumbers(
-        f"{scene}, {region}: ten algorithms at hand", ("algorithm", "SZE", "BMP", "MAE", "MSE", "MAPE"), cells
+        f"{scene}, {region}: ten available algorithms", ("algorithm", "SZE", "BMP", "MAE", "MSE", "MAPE"), cells
     )
     return table, columns
 
@@ -163,7 +163,7 @@ def table_3(record: Recorder, material: Material) -> None:
         "largest ÷ smallest BMP among the algorithms, and SZE likewise",
         f"{_ratio(columns['bad@1']):.1f} and {_ratio(columns['sze']):.1f}",
         f"{_ratio([v[1] for v in TABLE_3.values()]):.1f} and {_ratio([v[0] for v in TABLE_3.values()]):.1f}",
-        "ten algorithms at hand instead of three chosen for their similar BMP",
+        "ten available algorithms instead of three chosen for their similar BMP",
     )
     record.add([table])
 
@@ -207,11 +207,11 @@ def table_5(record: Recorder, material: Material) -> None:
         "size of A* by SZE and by BMP",
         f"{sizes['sze']} and {sizes['bad@1']} of 10",
         "3 and 14 of 15",
-        f"ten algorithms at hand; {NO_MAPS}",
+        f"ten available algorithms; {NO_MAPS}",
     )
     by_metric = [(f"{metric} average rank", f"{metric} rank", f"in A* by {metric}") for metric in ("SZE", "BMP")]
     headings = ("algorithm", *by_metric[0], *by_metric[1])
-    record.add([FurtherNumbers("nonocc, all, disc on four scenes: ten algorithms at hand", headings, cells)])
+    record.add([FurtherNumbers("nonocc, all, disc on four scenes: ten available algorithms", headings, cells)])
 
 
 def _two_orders(cube: ScoreCube) -> tuple[tuple[tuple[float | str, ...], ...], dict[str, int]]:

@@ -169,7 +169,7 @@ def _foreign_cells(rows: Iterable[Mapping[str, Any]], name: str) -> LongForm:
 
 
 def _checked(cells: list[CellScores], name: str) -> list[CellScores]:
-    """The cells, none of which may have a column twice."""
+    """The cells; one with a column twice is refused."""
     for cell in cells:
         if len(set(cell.columns)) != len(cell.columns):
             raise FileError(

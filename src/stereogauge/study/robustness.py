@@ -170,7 +170,7 @@ def change_picture(first: DisparityMap, second: DisparityMap, *, threshold: floa
 
 
 def known_pairs(scenes: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Middlebury's pairs of which a dataset has both scenes."""
+    """Middlebury's pairs whose two scenes a dataset has."""
     there = set(scenes)
     return {condition: pair for condition, pair in MIDDLEBURY_PAIRS.items() if there.issuperset(pair)}
 

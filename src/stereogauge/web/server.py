@@ -22,7 +22,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from stereogauge.errors import StereogaugeError, cause
 
 MOST_CONNECTIONS = 400
-"""Open connections; each takes a file descriptor, of which a process usually has 1024."""
+"""Open connections; each takes a file descriptor, and a process usually has 1024."""
 SILENT_SECONDS = 20.0
 """Seconds in which a connection must send a request, or read a part of its answer."""
 SECONDS_BETWEEN_REPEATS, MOST_MESSAGES = 60.0, 100

@@ -53,7 +53,7 @@ def answer_answer(
 
 
 MARK = "\ue000"
-"""Stands around the name of an algorithm while claims become text; no name may hold it."""
+"""Surrounds the name of an algorithm while claims become text; no name may hold it."""
 
 
 def _marked(claims: Iterable[Claim], source: Source) -> list[Claim]:

@@ -1,4 +1,4 @@
-"""Who may submit: tokens, of which only hashes are stored so that a stolen database is of no use, and wrong ones."""
+"""Who may submit: tokens, stored only as hashes so that a stolen database is of no use, and wrong ones."""
 
 from __future__ import annotations
 

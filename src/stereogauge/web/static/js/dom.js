@@ -70,7 +70,7 @@ export const cell = (own, ...children) => Object.assign(children, { own });
 /** A cell of words, which begins at the left. */
 export const textCell = (...children) => cell({ class: "text" }, children);
 
-/** A cell of the head with what stands small below its text. */
+/** A cell of the head with what is small below its text. */
 export const headed = (text, unit, own = {}) => cell(own, text, h("span.unit", unit));
 
 /**

@@ -66,7 +66,7 @@ async function showView() {
     put(content, refused("Results are submitted on the site itself, not in a frame."));
     return;
   }
-  // The view's code is loaded meanwhile; what fails is told where it is awaited.
+  // The view's code is loaded meanwhile; what fails is reported where it is awaited.
   const module = import(`./views/${state.view()}.js`);
   module.catch(() => {});
   try {

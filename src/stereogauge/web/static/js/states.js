@@ -1,4 +1,4 @@
-// Empty and failed states: what is missing, and the command that mends it.
+// Empty and failed states: what is missing, and the command that fixes it.
 
 import { attempt } from "./api.js";
 import { h, link, put } from "./dom.js";

@@ -16,7 +16,7 @@ import { columnWords, idMark, linked, metricWords, named } from "../words.js";
 
 const HOVER_WIDTH = 220;
 const HOVER_PAUSE = 180; // ms before a picture is asked for
-const unfolded = new Set(); // algorithms of which a phone shows all scores
+const unfolded = new Set(); // algorithms whose scores a phone shows in full
 const BETTER = { higher: "higher is better", zero: "0 is best" };
 const least = () => (need() === "every-pixel" ? 1 : need() === "sure" ? 0 : Number(need()));
 const joined = (...texts) => texts.filter(Boolean).join(" · ");

@@ -30,7 +30,7 @@ export function drawDifference(element, answer, context) {
   const [listed, rest] = shortened(rows, MOST_LISTED);
   const plot = h("div.plot");
   const options = { name: "critical-difference", over: answer.of === WEIGHTED ? MEAN : undefined };
-  const axis = "average rank with half the critical distance on either side; intervals that overlap are not told apart";
+  const axis = "average rank with half the critical distance on either side; overlapping ones are not distinguished";
   put(
     element,
     title,

@@ -13,7 +13,7 @@ import { legend } from "./panes.js";
 
 const WIDTH = 176; // px of a preview; shown at half of it on dense screens
 const FEW = 8;
-const ROOMY = 5; // scenes, of which larger pictures fit a window
+const ROOMY = 5; // this many scenes fit a window with larger pictures
 
 /** Show the grid of a column in an element; the address says which column and whether all rows are shown. */
 export async function drawThumbnails(element, context, columns, only = null) {
