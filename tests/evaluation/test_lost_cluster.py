@@ -29,6 +29,13 @@ class Client:
             raise RuntimeError("cannot schedule new futures after shutdown")
         return Future()
 
+    def shutdown(self, wait: bool) -> None:
+        if self.workers is None:
+            raise RuntimeError("Client is closed. Can't send cancel-keys message.")
+
+    def close(self) -> None:
+        self.closed = True
+
 
 def cluster(workers: dict[str, int] | None) -> Cluster:
     made = Cluster.__new__(Cluster)
@@ -47,3 +54,9 @@ def test_a_run_without_workers_ends(workers: dict[str, int] | None, says: str, m
     executor._client.workers = workers
     with pytest.raises(StereogaugeError, match=says):
         list(waiting.outcomes())
+
+
+def test_leaving_a_cluster_whose_scheduler_is_gone_raises_nothing() -> None:
+    executor = cluster(None)
+    executor.shutdown(cancel_futures=True)
+    assert executor._client.closed

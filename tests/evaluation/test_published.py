@@ -81,3 +81,17 @@ def test_the_command_prints_the_presets(frames: tuple, tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)["numbers"][0]["agreements"]
     assert ("raft-stereo", "bad@3:all", "pooled") in {(one["preset"], one["column"], one["how"]) for one in found}
+
+
+def test_a_row_of_the_kitti_leaderboard_is_found_with_background_and_foreground() -> None:
+    truth = np.full((20, 40), 50, np.float32)
+    estimate = truth.copy()
+    estimate[:3, :25] += 4
+    near = np.zeros(truth.shape, bool)
+    near[2:12] = True
+    masks = {"fg": near, "bg": ~near, "nonocc": np.ones(truth.shape, bool)}
+    data = sg.Dataset("frames", [sg.Scene("a", gt=truth, masks=masks, dataset="frames")])
+    row = [PrintedNumber("D1-bg", "12.50"), PrintedNumber("D1-fg", "6.25"), PrintedNumber("D1-all", "9.38")]
+    found = agreements(row, data, sg.ResultSet("A", {"a": estimate}), presets=PRESETS)
+    assert in_words(row, found)[0] == "all numbers together: `kitti-2015`"
+    assert {str(one.column) for one in found if one.number == row[0] and one.own} == {"d1-bg:bg"}

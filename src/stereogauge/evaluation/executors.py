@@ -6,6 +6,7 @@ The executor is this process (`InProcess`), a Dask cluster (`Cluster`), or the p
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import logging
@@ -106,8 +107,9 @@ class Cluster(Executor):
             )
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Disconnect from the cluster, which goes on running."""
-        self._executor.shutdown(wait=wait and not cancel_futures)
+        """Disconnect from the cluster, which goes on running; one that is gone has nothing left to cancel."""
+        with contextlib.suppress(Exception):  # the error that a run ends with says that the scheduler is gone
+            self._executor.shutdown(wait=wait and not cancel_futures)
         self._client.close()
 
 

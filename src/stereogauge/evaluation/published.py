@@ -145,11 +145,11 @@ def _may_be(number: PrintedNumber, column: Column) -> bool:
 
 
 def _scores(protocol: Protocol, dataset: Dataset, result: ResultSet) -> ScoreTable | None:
-    """The plain columns of a protocol; None where it does not apply to the dataset."""
+    """The columns of pixel metrics of a protocol; None where it does not apply to the dataset."""
     columns = [
         str(column)
         for column in columns_of(protocol.metrics, protocol.regions)
-        if isinstance(column.declared.metric, PixelMetric) and column.declared.metric.region is None
+        if isinstance(column.declared.metric, PixelMetric)
     ]
     if not columns:
         return None
