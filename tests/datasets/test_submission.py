@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 import stereogauge as sg
 from stereogauge import StereogaugeError, read_disparity, write_disparity
 from stereogauge.cli import application
+from stereogauge.datasets.results.find import find_results
 from stereogauge.datasets.submission import BENCHMARKS, pack, pack_robust_vision
 
 KITTI = np.full((375, 1242), 20.25, np.float32)
@@ -99,6 +100,17 @@ def test_middlebury_needs_run_times_and_names_sparse_maps(tmp_path: Path) -> Non
     assert np.isnan(read_disparity(tmp_path / "one.pfm")[0, 0])
 
 
+def test_one_map_with_a_gap_makes_all_middlebury_maps_a_sparse_result(tmp_path: Path) -> None:
+    folder = middlebury_results(tmp_path / "Mine")
+    gap = np.full((8, 10), 3.5, np.float32)
+    gap[2, 3] = np.nan
+    write_disparity(folder / "Teddy.pfm", gap)
+    made = pack("middlebury-v3", folder, tmp_path / "submit.zip", variant="H", seconds=1.5)
+    maps = [name for name in made.files if name.endswith(".pfm")]
+    assert len(maps) == 30
+    assert all(name.endswith("/disp0Mine_s.pfm") for name in maps)
+
+
 @pytest.mark.parametrize(("times", "variant"), [(1, "Q"), (2, "H"), (4, "F")])
 def test_middlebury_maps_say_their_size(tmp_path: Path, times: int, variant: str) -> None:
     folder = middlebury_results(tmp_path / "Mine")
@@ -121,6 +133,25 @@ def test_eth3d_states_run_times_in_its_own_words(tmp_path: Path) -> None:
     assert len(made.files) == 2 * 47
     with zipfile.ZipFile(tmp_path / "submit.zip") as archive:
         assert archive.read("low_res_two_view/tunnel_3s.txt") == b"runtime 0.25\n"
+
+
+def test_run_times_in_the_form_of_eth3d_are_found_beside_the_maps(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for name in (name for names in BENCHMARKS["eth3d"].scenes.values() for name in names):
+        write_disparity(folder / f"{name}.pfm", np.full((8, 10), 3.5, np.float32))
+        (folder / f"{name}.txt").write_text("runtime 0.5\n")
+    made = pack("eth3d", folder, tmp_path / "submit.zip")
+    assert made.ok
+    again = pack("eth3d", tmp_path / "submit.zip", tmp_path / "again.zip")
+    assert again.files == made.files, "an archive for submission is a folder of results too"
+    (folder / "forest_1s.txt").write_text("a street in the morning\n")
+    refused = pack("eth3d", folder, tmp_path / "third.zip")
+    assert [finding.kind for finding in refused.findings] == ["missing-times", "unrecognised"]
+    (folder / "calib").mkdir()
+    (folder / "calib" / "forest_1s.txt").write_text("0.5")
+    data = sg.Dataset("eth3d", [sg.Scene("forest_1s")])
+    assert [result.name for result in find_results(folder, data).results] == ["mine"]
 
 
 @pytest.fixture

@@ -56,10 +56,10 @@ class Benchmark(Struct, frozen=True):
     """What one benchmark requires.
 
     `scenes` are the ids of its test scenes by part of the dataset; without them the dataset's folder is needed. `map`,
-    `right` and `time` are templates of names in the archive, with {scene}, {method}, {split}, {variant}; `runtime` is
-    the text of a file of run times. `sparse` is put before the suffix of a map with gaps. `sizes` are those that maps
-    may have where the images are not given. `widths` are those of some scenes in px, and `variants` those of the
-    dataset by the multiple of these widths that they have. `then` says what to do with the archive.
+    `right` and `time` are templates of names in the archive, with {scene}, {method}, {split}, {variant} and {sparse},
+    which is `sparse` for a method whose maps have gaps; `runtime` is the text of a file of run times. `sizes` are those
+    that maps may have where the images are not given. `widths` are those of some scenes in px, and `variants` those of
+    the dataset by the multiple of these widths that they have. `then` says what to do with the archive.
     """
 
     id: str
@@ -151,7 +151,7 @@ BENCHMARKS = {
         ),
         Benchmark(
             id="middlebury-v3",
-            map="{split}{variant}/{scene}/disp0{method}.pfm",
+            map="{split}{variant}/{scene}/disp0{method}{sparse}.pfm",
             encode=_pfm,
             scenes={"training": TRAINING_ORDER, "test": _MIDDLEBURY_TEST},
             time="{split}{variant}/{scene}/time{method}.txt",
@@ -233,7 +233,8 @@ def pack(
     places = _places(benchmark, variant, data)
     known = Dataset(name, [Scene(f"{prefix}{scene.id}", left=scene.source("left")) for _, scene in places])
     result, strange = _results(results, known, options)
-    fields = {"method": (method or result.name).removesuffix(suffix) + suffix, "variant": variant}
+    sparse = benchmark.sparse if benchmark.sparse and _has_gaps(result) else ""
+    fields = {"method": (method or result.name).removesuffix(suffix) + suffix, "variant": variant, "sparse": sparse}
     work = [(split, scene, known[f"{prefix}{scene.id}"]) for split, scene in places]
     problems = list(_missing(benchmark, work, result, seconds, [file for file in strange if prefix in file]))
     part = out.with_name(f".{out.name}.part")
@@ -297,6 +298,15 @@ def _variant_of_maps(
     return ""
 
 
+def _has_gaps(result: ResultSet) -> bool:
+    """Whether a map of the method has a pixel without a value: dense and sparse maps are results of their own."""
+    for file in result.maps.values():
+        with contextlib.suppress(StereogaugeError):  # which is reported when the map is packed
+            if not np.isfinite(load_disparity(file)).all():
+                return True
+    return False
+
+
 def _places(benchmark: Benchmark, variant: str, data: Path | None) -> list[tuple[str, Scene]]:
     """The scenes of a benchmark with the part of the dataset that they belong to; images are known with its folder."""
     listed = [(split, Scene(name)) for split, names in benchmark.scenes.items() for name in names]
@@ -358,14 +368,9 @@ def _add_scene(
                 raise FileError(f"The map has {width} × {height} pixels, which no image of {benchmark.id} has.")
             if (shown := benchmark.variant_of(scene.id, disparity)) not in ("", variant):
                 raise FileError(f"The map has the size of {benchmark.id}:{shown}, not of {benchmark.id}:{variant}.")
-            known = np.isfinite(disparity)
-            if not known.any():
+            if not np.isfinite(disparity).any():
                 raise FileError("The map has no value.")
-            place = names[kind]
-            if benchmark.sparse and not known.all():
-                stem, dot, suffix = place.rpartition(".")
-                place = f"{stem}{benchmark.sparse}{dot}{suffix}"
-            archive.writestr(place, benchmark.encode(disparity, place))
+            archive.writestr(names[kind], benchmark.encode(disparity, names[kind]))
         except StereogaugeError as problem:
             yield Finding("unfit", str(problem), scene=scene.id)
         finally:

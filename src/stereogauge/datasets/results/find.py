@@ -2,7 +2,8 @@
 
 Recognised without configuration: Middlebury v3 submissions (`SCENE/disp0ALG.pfm`, `timeALG.txt`), KITTI's
 (`disp_0/000000_10.png`, `data/…`), Spring's (`0003/disp1_left/disp1_left_0001.dsp5`), and one folder per algorithm with
-one file per scene (`ALG/SCENE.png`), also several such folders. Anything else needs a path template.
+one file per scene (`ALG/SCENE.png`, as ETH3D's with run times in `SCENE.txt`), also several such folders. Anything else
+needs a path template.
 """
 
 from __future__ import annotations
@@ -127,7 +128,9 @@ def find_results(
             if found_template:
                 recognised = _recognise_all(names, scenes, found_template)
                 break
-    groups = _by_algorithm(recognised)
+    groups = {
+        name: found for name, found in _by_algorithm(recognised).items() if any(one.kind == "map" for one in found)
+    }
     requested = ResultDecoding(encoding, scale, offset, tuple(unknown), flip, tuple(crop))
     first = {name: min(found, key=lambda file: (file.kind != "map", file.name)) for name, found in groups.items()}
     meant = meant_for(requested, {name: files.path(file.name) for name, file in first.items()})
@@ -138,9 +141,8 @@ def find_results(
         if len(groups) == 1 and not own.name and "" in manifests:
             own = replace(own, name=manifests[""].name)
         result = _result_set(own.name or algorithm or _title(files), found, files, dataset, own, meant[algorithm])
-        if result.maps:
-            results.append(result)
-            used |= {file.name for file in found if file.kind != "time" or file.scene in result.seconds}
+        results.append(result)
+        used |= {file.name for file in found if file.kind != "time" or file.scene in result.seconds}
     values_stated = requested.given and not is_depth(encoding)
     all_fixed = values_stated and all(fixes_encoding(files.path(file.name)) for file in first.values())
     unused = sorted(name for name in names if name not in used)
@@ -248,9 +250,9 @@ def _preference(file: Recognised) -> tuple[str, int, str]:
 
 
 def _seconds(files: ResultFiles, name: str) -> float | None:
-    """The run time in a file; None where it holds none."""
+    """The run time in a file, in ETH3D's after the word `runtime`; None where it holds none."""
     try:
-        value = float(files.text(name))
+        value = float(files.text(name).removeprefix("runtime"))
     except (ValueError, FileError):
         return None
     return value if 0 <= value < float("inf") else None
@@ -291,13 +293,25 @@ def _is_8_bit_png(path: str | os.PathLike[str], scene: Scene) -> bool:
 
 # Folders that only hold what their parent is about, then those with something else than the left view's disparity.
 LEFT_FOLDERS = frozenset(
-    {"disp_0", "disp1_left", "data", "left", "disparity", "disparities", "disp", "results", "training"}
+    {
+        "disp_0",
+        "disp1_left",
+        "low_res_two_view",
+        "data",
+        "left",
+        "disparity",
+        "disparities",
+        "disp",
+        "results",
+        "training",
+    }
     | {f"training{size}" for size in "qhf"}
     | {f"test{size}" for size in "qhf"}
 )
 RIGHT_FOLDERS = frozenset({"right", "disp1_right"})
 CONFIDENCE_FOLDERS = frozenset({"confidence"})
 OTHER_FOLDERS = frozenset({"disp_1", "flow"})
+TIMES = ".txt"
 FIELDS = ("algorithm", "site", "scene")
 
 
@@ -352,8 +366,11 @@ def _one_file_a_scene(name: str, folder: str, scenes: Mapping[str, str]) -> Reco
         repeated = folder.rpartition("/")[2] + "_"  # Spring's files begin with the name of their folder
         known = (_with_site(folder, own, scenes) for own in (stem, stem.removeprefix(repeated)))
         scene, folder = next((found for found in known if found[0] is not None), (None, folder))
-    meaning = _meaning(folder) if scene is not None and suffix in MAP_SUFFIXES else None
-    return None if scene is None or meaning is None else Recognised(name, meaning[0], scene, *meaning[1:])
+    meaning = _meaning(folder) if scene is not None and suffix in (*MAP_SUFFIXES, TIMES) else None
+    if scene is None or meaning is None or (suffix == TIMES and meaning[1] != "map"):
+        return None
+    algorithm, kind, part = meaning
+    return Recognised(name, algorithm, scene, "time" if suffix == TIMES else kind, part)
 
 
 def _with_site(folder: str, own: str, scenes: Mapping[str, str]) -> tuple[str | None, str]:
