@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
 import pytest
 
-from stereogauge import Dataset, load_dataset, open_store, write_disparity
+from stereogauge import Dataset, Protocol, load_dataset, open_store, write_disparity
+from stereogauge.datasets.results.find import find_results
+from stereogauge.evaluation.run import Plan, make_plan
 from stereogauge.store import Store
 
 SCENES = ("Barn", "Fence", "Hill")
@@ -53,6 +56,11 @@ class Benchmark:
     def dataset(self) -> Dataset:
         """The dataset as the loader lists it."""
         return load_dataset("middlebury-v3:Q", self.root)
+
+    def plan(self, store: Store, protocol: Protocol, **options: Any) -> Plan:
+        """What the store lacks of all results under a protocol."""
+        dataset = self.dataset()
+        return make_plan(store, dataset, find_results(self.results, dataset).results, protocol, **options)
 
     def add_algorithm(self, name: str, *, error: float, seed: int) -> None:
         """Write maps whose error is up to `error`, with some pixels missing."""

@@ -14,10 +14,9 @@ import pytest
 from tests.cells import same_scores
 
 from stereogauge import Protocol, StereogaugeError, open_store
-from stereogauge.datasets.results.find import find_results
 from stereogauge.evaluation.executors import Cluster
 from stereogauge.evaluation.progress import Progress
-from stereogauge.evaluation.run import make_plan, run_plan
+from stereogauge.evaluation.run import run_plan
 
 pytestmark = [
     pytest.mark.cluster,
@@ -39,11 +38,6 @@ def cluster():
         yield opened
 
 
-def planned(benchmark, store):
-    dataset = benchmark.dataset()
-    return make_plan(store, dataset, find_results(benchmark.results, dataset).results, PROTOCOL)
-
-
 class KillOnce(Progress):
     """Kills a worker when the first cells have arrived."""
 
@@ -61,12 +55,12 @@ class KillOnce(Progress):
 
 def test_a_cluster_gives_the_same_scores_bit_for_bit_though_a_worker_is_killed(cluster, large_benchmark, tmp_path):
     with open_store(tmp_path / "here.sqlite") as here, open_store(tmp_path / "there.sqlite") as there:
-        run_plan(planned(large_benchmark, here), here)
+        run_plan(large_benchmark.plan(here, PROTOCOL), here)
         executor = Cluster(cluster.scheduler_address)
         assert executor.workers == 2
         pids = list(executor._client.run(os.getpid).values())
         progress = KillOnce(pids)
-        summary = run_plan(planned(large_benchmark, there), there, executor=executor, progress=progress)
+        summary = run_plan(large_benchmark.plan(there, PROTOCOL), there, executor=executor, progress=progress)
         executor.shutdown()
         assert progress.killed
         assert (summary.done, summary.failures) == (72, [])
@@ -126,7 +120,7 @@ def test_a_cluster_that_dies_is_one_sentence_and_the_rest_is_computed_later(
     victims = {"workers": running[1:], "scheduler": running[:1], "all": running}[dead]
     start = time.monotonic()
     with open_store(tmp_path / "there.sqlite") as store:
-        plan = planned(large_benchmark, store)
+        plan = large_benchmark.plan(store, PROTOCOL)
         with pytest.raises(StereogaugeError, match="Dask") as stopped:
             run_plan(plan, store, executor=executor, progress=KillAll(victims))
         executor.shutdown(wait=False, cancel_futures=True)
@@ -134,6 +128,6 @@ def test_a_cluster_that_dies_is_one_sentence_and_the_rest_is_computed_later(
         assert time.monotonic() - start < 120
         stored = len(list(store.cells()))
         assert 0 < stored < 72
-        summary = run_plan(planned(large_benchmark, store), store)
+        summary = run_plan(large_benchmark.plan(store, PROTOCOL), store)
         assert summary.failures == []
         assert summary.done == 72 - stored

@@ -19,10 +19,9 @@ import pytest
 from tests.cells import same_scores
 
 from stereogauge import Protocol, open_store
-from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import StoreError
 from stereogauge.evaluation.processes import LocalProcesses
-from stereogauge.evaluation.run import Plan, Summary, make_plan, run_plan
+from stereogauge.evaluation.run import Plan, Summary, run_plan
 from stereogauge.scores.score import CellScores
 from stereogauge.store import Store
 
@@ -32,16 +31,11 @@ KILLS_OF_WORKERS = 6
 KILLS_OF_THE_COMMAND = 2
 
 
-def planned(benchmark, store: Store) -> Plan:
-    dataset = benchmark.dataset()
-    return make_plan(store, dataset, find_results(benchmark.results, dataset).results, PROTOCOL)
-
-
 @pytest.fixture(scope="module")
 def undisturbed(large_benchmark, tmp_path_factory) -> list[CellScores]:
     """The cells of a run that nobody disturbs."""
     with open_store(tmp_path_factory.mktemp("undisturbed") / "scores.sqlite") as store:
-        run_plan(planned(large_benchmark, store), store)
+        run_plan(large_benchmark.plan(store, PROTOCOL), store)
         return store.cells()
 
 
@@ -63,7 +57,7 @@ def test_a_main_process_killed_at_random_moments(large_benchmark, undisturbed, t
 
     def work(path: Path) -> None:
         with open_store(path) as store:
-            run_plan(planned(large_benchmark, store), store)
+            run_plan(large_benchmark.plan(store, PROTOCOL), store)
 
     path = tmp_path / "0.sqlite"
     while killed < KILLS_OF_MAIN:
@@ -89,7 +83,7 @@ def test_a_main_process_killed_at_random_moments(large_benchmark, undisturbed, t
         seen.append(len(stored))
     assert any(0 < amount < len(cells) for amount in seen)
     with open_store(path) as store:
-        run_plan(planned(large_benchmark, store), store)
+        run_plan(large_benchmark.plan(store, PROTOCOL), store)
         check_equal(store, cells)
 
 
@@ -98,10 +92,10 @@ def test_workers_killed_at_random_moments(large_benchmark, undisturbed, tmp_path
     killed: list[int] = []
     while len(killed) < KILLS_OF_WORKERS:
         with open_store(tmp_path / f"{len(killed)}.sqlite") as store, LocalProcesses(2) as executor:
-            summary = _run_with_killer(planned(large_benchmark, store), store, executor, killed, moments)
+            summary = _run_with_killer(large_benchmark.plan(store, PROTOCOL), store, executor, killed, moments)
             assert summary.done + len(summary.failures) == len(undisturbed)
             assert all("killed" in failure.reason for failure in store.failures())
-            run_plan(planned(large_benchmark, store), store)
+            run_plan(large_benchmark.plan(store, PROTOCOL), store)
             check_equal(store, undisturbed)
 
 
@@ -141,7 +135,7 @@ def test_the_command_killed_leaves_no_worker_and_no_half(large_benchmark, undist
     _, alive = psutil.wait_procs(workers, timeout=60)
     assert alive == []
     with open_store(path) as store:
-        run_plan(planned(large_benchmark, store), store)
+        run_plan(large_benchmark.plan(store, PROTOCOL), store)
         check_equal(store, cells)
 
 
@@ -184,5 +178,5 @@ def test_an_interrupt_from_the_keyboard_stores_what_is_finished_and_says_how_to_
     assert alive == []
     with open_store(path) as store:
         assert 5 <= store.counts()["cells"] < len(cells)
-        run_plan(planned(large_benchmark, store), store)
+        run_plan(large_benchmark.plan(store, PROTOCOL), store)
         check_equal(store, cells)

@@ -19,11 +19,6 @@ from stereogauge.scores.column import declared_columns
 PROTOCOL = Protocol(metrics=("bad@1", "mae"), regions=("all", "nonocc"))
 
 
-def planned(benchmark, store, protocol=PROTOCOL, **options) -> Plan:
-    dataset = benchmark.dataset()
-    return make_plan(store, dataset, find_results(benchmark.results, dataset).results, protocol, **options)
-
-
 def cells(plan: Plan) -> set[tuple[str, str]]:
     return {(group.scene.id, cell.algorithm) for group in plan.scenes for cell in group.cells}
 
@@ -35,7 +30,7 @@ def columns(plan: Plan) -> set[str]:
 @pytest.fixture
 def evaluated(benchmark, store):
     """The benchmark, everything in the store."""
-    plan = planned(benchmark, store)
+    plan = benchmark.plan(store, PROTOCOL)
     assert plan.cells == 9
     assert plan.scores == 36
     run_plan(plan, store)
@@ -43,41 +38,41 @@ def evaluated(benchmark, store):
 
 
 def test_nothing_is_planned_twice(evaluated, store):
-    again = planned(evaluated, store)
+    again = evaluated.plan(store, PROTOCOL)
     assert (again.cells, again.stored) == (0, 9)
 
 
 def test_a_new_algorithm_costs_only_itself(evaluated, store):
     evaluated.add_algorithm("new", error=0.1, seed=9)
-    assert cells(planned(evaluated, store)) == {(scene, "new") for scene in evaluated.scenes}
+    assert cells(evaluated.plan(store, PROTOCOL)) == {(scene, "new") for scene in evaluated.scenes}
 
 
 def test_a_new_metric_costs_only_itself(evaluated, store):
-    plan = planned(evaluated, store, PROTOCOL.replace(metrics=["bad@1", "rms", "mae"]))
+    plan = evaluated.plan(store, PROTOCOL.replace(metrics=["bad@1", "rms", "mae"]))
     assert plan.cells == 9
     assert columns(plan) == {"rms:all", "rms:nonocc"}
 
 
 def test_a_new_region_costs_only_itself(evaluated, store):
-    assert columns(planned(evaluated, store, PROTOCOL.replace(regions=["all", "disc"]))) == {"bad@1:disc", "mae:disc"}
+    assert columns(evaluated.plan(store, PROTOCOL.replace(regions=["all", "disc"]))) == {"bad@1:disc", "mae:disc"}
 
 
 def test_another_scoring_choice_costs_everything(evaluated, store):
-    assert planned(evaluated, store, PROTOCOL.replace(invalid="exclude")).cells == 9
+    assert evaluated.plan(store, PROTOCOL.replace(invalid="exclude")).cells == 9
 
 
 def test_another_selection_under_the_same_scoring_costs_nothing(evaluated, store):
-    assert planned(evaluated, store, PROTOCOL.replace(metrics=["mae"], aggregation="pooled")).cells == 0
+    assert evaluated.plan(store, PROTOCOL.replace(metrics=["mae"], aggregation="pooled")).cells == 0
 
 
 def test_a_changed_map_costs_its_cell(evaluated, store):
     write_disparity(evaluated.results / "far" / "Hill.pfm", np.ones((24, 32), np.float32))
-    assert cells(planned(evaluated, store)) == {("Hill", "far")}
+    assert cells(evaluated.plan(store, PROTOCOL)) == {("Hill", "far")}
 
 
 def test_a_changed_ground_truth_costs_its_scene(evaluated, store):
     write_disparity(evaluated.root / "trainingQ" / "Barn" / "disp0GT.pfm", np.ones((24, 32), np.float32))
-    assert cells(planned(evaluated, store)) == {("Barn", algorithm) for algorithm in evaluated.algorithms}
+    assert cells(evaluated.plan(store, PROTOCOL)) == {("Barn", algorithm) for algorithm in evaluated.algorithms}
 
 
 def test_a_changed_calibration_or_mask_costs_its_scene(evaluated, store):
@@ -85,23 +80,23 @@ def test_a_changed_calibration_or_mask_costs_its_scene(evaluated, store):
     path.write_text(path.read_text(encoding="ascii").replace("baseline=100", "baseline=101"), encoding="ascii")
     mask = evaluated.root / "trainingQ" / "Hill" / "mask0nocc.png"
     mask.write_bytes((evaluated.root / "trainingQ" / "Barn" / "mask0nocc.png").read_bytes())
-    assert {scene for scene, _ in cells(planned(evaluated, store))} == {"Barn", "Hill"}
+    assert {scene for scene, _ in cells(evaluated.plan(store, PROTOCOL))} == {"Barn", "Hill"}
 
 
 def test_a_touched_but_equal_file_costs_nothing(evaluated, store):
     path = evaluated.results / "far" / "Hill.pfm"
     os.utime(path, ns=(0, 10**18))
-    assert planned(evaluated, store).cells == 0
+    assert evaluated.plan(store, PROTOCOL).cells == 0
 
 
 def test_a_higher_version_of_a_metric_costs_that_metric(evaluated, store, monkeypatch):
     known = dict(registry.metrics())
     known["mae"] = replace(known["mae"], version=known["mae"].version + 1)
     monkeypatch.setattr(registry, "metrics", lambda: known)
-    plan = planned(evaluated, store)
+    plan = evaluated.plan(store, PROTOCOL)
     assert columns(plan) == {"mae:all", "mae:nonocc"}
     run_plan(plan, store)
-    assert planned(evaluated, store).cells == 0
+    assert evaluated.plan(store, PROTOCOL).cells == 0
     assert len(store.cube().columns) == 4
 
 
@@ -122,12 +117,12 @@ def test_a_stated_run_time_is_part_of_the_inputs(evaluated, store):
 
 
 def test_asking_for_resize_is_part_of_the_inputs(evaluated, store):
-    assert planned(evaluated, store, resize=True).cells == 9
+    assert evaluated.plan(store, PROTOCOL, resize=True).cells == 9
 
 
 def test_a_map_that_is_missing_is_a_gap(benchmark, store):
     (benchmark.results / "near" / "Hill.pfm").unlink()
-    plan = planned(benchmark, store)
+    plan = benchmark.plan(store, PROTOCOL)
     assert plan.gaps == (("near", "Hill"),)
     assert plan.cells == 8
 
@@ -136,7 +131,7 @@ def test_a_file_that_cannot_be_read_does_not_stop_the_others(benchmark, store):
     path = benchmark.results / "near" / "Hill.pfm"
     path.unlink()
     path.symlink_to(path.with_name("nowhere.pfm"))
-    plan = planned(benchmark, store)
+    plan = benchmark.plan(store, PROTOCOL)
     assert [(failure.algorithm, failure.scene) for failure in plan.unreadable] == [("near", "Hill")]
     assert "no such file" in plan.unreadable[0].reason
     assert plan.cells == 8
@@ -165,7 +160,7 @@ def test_two_algorithms_of_one_name_are_an_error(store):
 
 @pytest.mark.parametrize("workers", [1, 2, 7])
 def test_groups_hold_every_cell_once_and_one_scene_each(benchmark, store, workers):
-    plan = planned(benchmark, store)
+    plan = benchmark.plan(store, PROTOCOL)
     groups = plan.groups(workers)
     found = [(group.scene.id, cell.algorithm) for group in groups for cell in group.cells]
     assert sorted(found) == sorted(cells(plan))

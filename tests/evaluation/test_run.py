@@ -23,13 +23,8 @@ from stereogauge.scores.score import cells_of_scores
 PROTOCOL = Protocol(metrics=("bad@1", "mae", "seconds"), regions=("all", "nonocc"))
 
 
-def planned(benchmark, store):
-    dataset = benchmark.dataset()
-    return make_plan(store, dataset, find_results(benchmark.results, dataset).results, PROTOCOL)
-
-
 def test_a_run_stores_what_evaluate_returns(benchmark, store):
-    summary = run_plan(planned(benchmark, store), store, command="the command")
+    summary = run_plan(benchmark.plan(store, PROTOCOL), store, command="the command")
     assert (summary.done, summary.failures, summary.interrupted) == (9, [], False)
     dataset = benchmark.dataset()
     table = sg.evaluate(find_results(benchmark.results, dataset).results, dataset, protocol=PROTOCOL)
@@ -43,7 +38,7 @@ def test_a_run_stores_what_evaluate_returns(benchmark, store):
 
 
 def test_maps_and_scenes_can_be_found_after_a_run(benchmark, store):
-    run_plan(planned(benchmark, store), store)
+    run_plan(benchmark.plan(store, PROTOCOL), store)
     name = benchmark.dataset().name
     again = store.scene(name, "Barn")
     np.testing.assert_array_equal(again.gt, benchmark.dataset()["Barn"].gt)
@@ -57,13 +52,13 @@ def test_a_cell_that_fails_is_recorded_and_tried_again_next_time(benchmark, stor
     path = benchmark.results / "far" / "Hill.pfm"
     good = path.read_bytes()
     write_disparity(path, np.ones((5, 5), np.float32))
-    summary = run_plan(planned(benchmark, store), store)
+    summary = run_plan(benchmark.plan(store, PROTOCOL), store)
     assert summary.done == 8
     (failure,) = store.failures()
     assert (failure.algorithm, failure.scene) == ("far", "Hill")
     assert "5 × 5 pixels" in failure.reason
     path.write_bytes(good)
-    assert run_plan(planned(benchmark, store), store).done == 1
+    assert run_plan(benchmark.plan(store, PROTOCOL), store).done == 1
     assert store.failures() == []
 
 
@@ -89,7 +84,7 @@ class Fragile(Executor):
 
 def test_the_cells_of_a_lost_worker_are_tried_once_more_alone(benchmark, store):
     executor = Fragile(times=1)
-    summary = run_plan(planned(benchmark, store), store, executor=executor)
+    summary = run_plan(benchmark.plan(store, PROTOCOL), store, executor=executor)
     assert (summary.done, summary.failures) == (9, [])
     lost = next(group for group in executor.groups if ("Hill", "far") in group)
     assert summary.retried == len(lost)
@@ -97,7 +92,7 @@ def test_the_cells_of_a_lost_worker_are_tried_once_more_alone(benchmark, store):
 
 
 def test_a_cell_that_loses_two_workers_has_failed_and_the_rest_goes_on(benchmark, store):
-    summary = run_plan(planned(benchmark, store), store, executor=Fragile(times=2))
+    summary = run_plan(benchmark.plan(store, PROTOCOL), store, executor=Fragile(times=2))
     assert summary.done == 8
     assert [(failure.algorithm, failure.scene, failure.reason) for failure in store.failures()] == [
         ("far", "Hill", "the worker process was killed, twice")
@@ -114,11 +109,11 @@ def test_an_interruption_keeps_what_was_finished(benchmark, store):
                 raise KeyboardInterrupt
             return super().submit(function, *arguments)
 
-    summary = run_plan(planned(benchmark, store), store, executor=Impatient())
+    summary = run_plan(benchmark.plan(store, PROTOCOL), store, executor=Impatient())
     assert summary.interrupted
     assert summary.done == store.counts()["cells"] == 6
     assert store.runs()[0].finished is None
-    assert run_plan(planned(benchmark, store), store).done == 3
+    assert run_plan(benchmark.plan(store, PROTOCOL), store).done == 3
 
 
 def test_a_store_that_cannot_be_written_stops_before_anything_is_computed(benchmark, tmp_path):
@@ -129,13 +124,13 @@ def test_a_store_that_cannot_be_written_stops_before_anything_is_computed(benchm
     with open_store(tmp_path / "s.sqlite"):
         pass
     with open_store(tmp_path / "s.sqlite", read_only=True) as reader, pytest.raises(StoreError, match="read-only"):
-        run_plan(planned(benchmark, reader), reader, executor=Never())
+        run_plan(benchmark.plan(reader, PROTOCOL), reader, executor=Never())
 
 
 def test_processes_give_the_same_scores_bit_for_bit(benchmark, store, tmp_path):
-    run_plan(planned(benchmark, store), store)
+    run_plan(benchmark.plan(store, PROTOCOL), store)
     with open_store(tmp_path / "other.sqlite") as other, LocalProcesses(2) as executor:
-        summary = run_plan(planned(benchmark, other), other, executor=executor)
+        summary = run_plan(benchmark.plan(other, PROTOCOL), other, executor=executor)
         assert (summary.done, summary.retried) == (9, 0)
         pairs = zip(store.cells(), other.cells(), strict=True)
         assert all(same_scores(left, right) for left, right in pairs)

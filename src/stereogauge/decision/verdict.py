@@ -304,7 +304,7 @@ def need_leader(cube: ScoreCube, purpose: Profile, rule: MissingRule, leader: st
     return None
 
 
-class Evidence(NamedTuple):
+class LeadEvidence(NamedTuple):
     """What the scenes say against one algorithm, by each other: how often draws put that one ahead by more than the
     tolerance, the p-values of the test that it is not, and whether that stays possible.
     """
@@ -314,7 +314,7 @@ class Evidence(NamedTuple):
     open: NDArray[np.bool_]
 
 
-def against(score: WeightedScore, first: int, settings: Settings) -> Evidence:
+def against(score: WeightedScore, first: int, settings: Settings) -> LeadEvidence:
     """The evidence of answers and explanations that no other is better than `first` by more than the tolerance."""
     count = len(score.algorithms)
     exceeding, p_values = np.zeros((1, count), bool), np.ones(count)
@@ -327,7 +327,7 @@ def against(score: WeightedScore, first: int, settings: Settings) -> Evidence:
     open_ = _open(exceeding, p_values, first, settings.alpha)
     if score.costs.units < least_scenes(settings.alpha):  # so few rule out no algorithm
         open_ = np.arange(count) != first
-    return Evidence(exceeding.mean(axis=0), p_values, open_)
+    return LeadEvidence(exceeding.mean(axis=0), p_values, open_)
 
 
 def certain_places(score: WeightedScore, cube: ScoreCube, purpose: Profile, settings: Settings) -> tuple[Place, ...]:
