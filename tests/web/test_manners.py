@@ -18,6 +18,11 @@ from stereogauge import open_store
 from stereogauge.store import Store
 
 pytestmark = BROWSER
+WATCH_ROWS = """() => {
+  globalThis.rowsMoved = 0;
+  const watch = new MutationObserver((changes) => { rowsMoved += changes.length; });
+  watch.observe(document.querySelector("#board tbody"), { childList: true });
+}"""
 AS_SEEN = """() => [...document.querySelectorAll("#board tr[data-algorithm]")]
   .sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top)
   .map((row) => [row.dataset.algorithm, ...["td.pin0", "td.value"].map((cell) => row.querySelector(cell).innerText)])
@@ -179,10 +184,13 @@ def test_rows_follow_the_weights_frame_by_frame(visitor: Visitor) -> None:
     visitor.go(f"#leaderboard?regions=all&metrics=rms&metrics=bad%401&metrics=bad%402&missing=drop-algorithm&{weights}")
     drawn = visitor.page.inner_html("#board")
     assert visitor.wiggle("rms", frames=40) >= 0.7 * 40
+    visitor.page.evaluate(WATCH_ROWS)
     with visitor.holding("rms") as slider:
         slider.evaluate(PULL, 100)
         visitor.page.wait_for_selector("#board table[data-following]")
         followed = visitor.page.evaluate(AS_SEEN)
+        # Rows that change their place in the document are laid out again with all their cells, which takes a frame.
+        assert visitor.page.evaluate("rowsMoved") == 0
     assert visitor.page.locator("#board table[data-following]").count() == 0
     rested, address = visitor.page.inner_html("#board"), visitor.page.url
     assert visitor.page.evaluate(AS_SEEN) == followed

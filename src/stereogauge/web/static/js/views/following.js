@@ -10,17 +10,26 @@ export function following(board) {
   const [head, body] = [table.tHead.lastElementChild, table.tBodies[0]];
   // Numbers without intervals are narrower; the columns stay where they are.
   for (const cell of [head.cells[0], head.cells[2]]) cell.style.minWidth = `${cell.offsetWidth}px`;
-  const rows = new Map([...body.querySelectorAll("tr[data-algorithm]")].map((row) => [row.dataset.algorithm, row]));
+  const rows = new Map(
+    [...body.querySelectorAll("tr[data-algorithm]")].map((row) => {
+      const [rank, score] = [row.querySelector("td.pin0"), row.querySelector("td.value")];
+      return [row.dataset.algorithm, { row, rank, score, top: row.offsetTop, height: row.offsetHeight }];
+    }),
+  );
+  const start = Math.min(...[...rows.values()].map((one) => one.top));
   table.dataset.following = "on";
 
   return (answer) => {
+    let top = start;
     for (const { algorithm, rank, value, was } of answer.rows) {
-      const row = rows.get(algorithm);
-      row.querySelector("td.pin0").textContent = bracketed(answer, algorithm, rank);
-      row.querySelector("td.value").textContent = digits(value);
-      row.classList.toggle("flipped", rank !== was);
+      const own = rows.get(algorithm);
+      own.rank.textContent = bracketed(answer, algorithm, rank);
+      own.score.textContent = digits(value);
+      own.row.classList.toggle("flipped", rank !== was);
+      // Rows are shifted, not moved: a row that changes its place in the document is laid out again with all its cells.
+      own.row.style.transform = top === own.top ? "" : `translateY(${top - own.top}px)`;
+      top += own.height;
     }
-    body.prepend(...answer.rows.map((row) => rows.get(row.algorithm)));
   };
 }
 
