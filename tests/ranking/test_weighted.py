@@ -298,3 +298,11 @@ def test_a_profile_weighs_properties_then_metrics(tmp_path: Path) -> None:
     path.write_text("[properties]\naccuracy = 1\n")
     with pytest.raises(StereogaugeError, match=r"needs a table \[accuracy\]"):
         load_profile(path)
+
+
+@pytest.mark.parametrize("count", [2, 5, 7])
+@pytest.mark.parametrize("worst", [0.0, 0.1, 1 / 12])
+def test_a_term_that_is_equal_for_everybody_causes_nothing_and_no_tie(count: int, worst: float) -> None:
+    means = np.column_stack([np.full(count, worst), np.arange(count) * 0.1])
+    assert effective_weights(means).tolist() == [0.0, 1.0]
+    assert np.isnan(break_even(means, np.array([0.5, 0.5]), 0)[:, 0]).all()  # the other term decides at any weight

@@ -338,6 +338,23 @@ def test_an_algorithm_is_highlighted_in_the_figures_of_metrics(visitor: Visitor)
     assert visitor.page.input_value("#mark") == "rough"
 
 
+def test_figures_of_single_scenes_do_not_name_an_aggregation(visitor: Visitor) -> None:
+    visitor.go("#metrics?aggregation=pooled")
+    captions = visitor.texts("#content .take .caption")
+    assert len(captions) >= 3
+    for caption in captions:
+        assert "scene by scene" in caption
+        assert "pooled" not in caption
+
+
+def test_a_long_name_leaves_the_window_of_a_phone_as_it_is(visitor: Visitor) -> None:
+    visitor.page.set_viewport_size({"width": 390, "height": 900})
+    visitor.go("#metrics")
+    # The same page with a name of 80 letters in its lists.
+    visitor.page.evaluate("document.querySelector('#mark option').textContent = 'A long name '.repeat(7)")
+    assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def test_confidence_tuning_and_protocol_have_their_states(visitor: Visitor) -> None:
     visitor.go("#confidence")
     assert "No algorithm here has confidence maps" in visitor.page.inner_text("#content")

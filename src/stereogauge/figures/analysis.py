@@ -189,7 +189,7 @@ def _histogram(text: str, found: ScoreHistogram, marked: Mapping[str, float], st
     bars = {
         "x": {**x, "bin": {"binned": True}},
         "x2": {"field": "to"},
-        "y": vl.quantity("count", "scores"),
+        "y": vl.quantity("count", "scores", axis={"tickMinStep": 1, "format": "d"}),
         "tooltip": vl.hover(("count", "scores"), ("from", "from", ".4g"), ("to", "to", ".4g")),
     }
     drawn = [vl.rows_where(vl.layer("bar", bars, color="#9db8cc"), f"datum.column === {vl.quoted(text)}")]

@@ -338,13 +338,14 @@ def effective_weights(by_term: Values) -> Values:
     """Share of the differences between algorithms that each term causes.
 
     e_t = Σ_{a<b} |v_{a,t} − v_{b,t}| / Σ_u Σ_{a<b} |v_{a,u} − v_{b,u}| over the parts of the score (algorithms, terms);
-    0 where all algorithms are equal. In sorted order Σ_{a<b} |v_a − v_b| = Σ_i (2 i − n + 1) v_i.
+    0 where all algorithms are equal. In sorted order Σ_{a<b} |v_a − v_b| = Σ_i (2 i − n + 1) (v_i − v_0).
 
     >>> effective_weights(np.array([[0.0, 0.1], [0.3, 0.2]])).round(2).tolist()
     [0.75, 0.25]
     """
     count = len(by_term)
-    spread = (2 * np.arange(count) - count + 1) @ np.sort(by_term, axis=0)
+    ordered = np.sort(by_term, axis=0)
+    spread = (2 * np.arange(count) - count + 1) @ (ordered - ordered[:1])  # exactly 0 where all are equal
     total = spread.sum()
     return np.asarray(spread / total if total > 0 else np.zeros_like(spread), np.float64)
 
@@ -354,7 +355,7 @@ def break_even(means: Values, weights: Values, first: int) -> Values:
 
     With d the difference of the normalised means to the first, and the other weights scaled to sum to 1 − x, the scores
     differ by x d_t + (1 − x) o_t with o_t = Σ_{u≠t} w_u d_u / (1 − w_t): they tie at x = o_t / (o_t − d_t). NaN where
-    that is no weight between 0 and 1, and for the first itself.
+    that is no weight between 0 and 1, where the two are equal in the term, and for the first itself.
 
     >>> break_even(np.array([[0.2, 0.4], [0.6, 0.3]]), np.array([0.5, 0.5]), 0).round(2).tolist()
     [[nan, nan], [0.2, 0.8]]
@@ -364,4 +365,4 @@ def break_even(means: Values, weights: Values, first: int) -> Values:
     with np.errstate(divide="ignore", invalid="ignore"):
         others = (total - difference * weights) / (1 - weights)
         tie = others / (others - difference)
-    return np.where((tie >= 0) & (tie <= 1) & (difference != 0).any(axis=1, keepdims=True), tie, np.nan)
+    return np.where((tie >= 0) & (tie <= 1) & (difference != 0), tie, np.nan)

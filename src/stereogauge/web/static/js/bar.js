@@ -29,6 +29,8 @@ const SEARCH_FROM = 12;
 const FEW = 2; // names that a chip lists
 /** How scenes become one number in a total score, whatever the scores of single columns do. */
 export const MEAN = "mean over scenes";
+/** What a figure says whose points are single scenes. */
+export const SCENEWISE = "scene by scene";
 const searches = new Map();
 let opened = null; // the part with an open sheet, or "all"
 

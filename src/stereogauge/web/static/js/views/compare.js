@@ -101,19 +101,14 @@ export function create(root, context) {
     const ties = answer.break_even?.[1] ?? [];
     const near = ties
       .map((value, at) => ({ at, value, away: value === null ? Infinity : Math.abs(value - answer.weights[at]) }))
-      .filter((one) => answer.effective_weights[one.at] > 0)
       .sort((a, b) => a.away - b.away)[0];
+    const tie = Number.isFinite(near?.away)
+      ? `${second} would tie with ${first} if ${termWords(context, answer.terms[near.at])} weighed ` +
+        `${percent(near.value)} instead of ${percent(answer.weights[near.at])}, the other weights scaled to fit.`
+      : `No single weight, however changed, makes ${second} tie with ${first}.`;
     return h(
       "div#weights-mean",
-      h(
-        "p.caption",
-        isolated(context, answer.notes.map((note) => `${note} `).join("")),
-        Number.isFinite(near?.away)
-          ? `${second} would tie with ${first} if ${termWords(context, answer.terms[near.at])} ` +
-              `weighed ${percent(near.value)} instead of ${percent(answer.weights[near.at])}, ` +
-              "the other weights scaled to fit."
-          : `No single weight, however changed, makes ${second} tie with ${first}.`,
-      ),
+      h("p.caption", isolated(context, [...answer.notes, tie].join(" "))),
       table(
         [
           "metric",
@@ -129,8 +124,7 @@ export function create(root, context) {
               [termWords(context, term), " ", idMark(term)],
               percent(weight),
               cell({ class: share > 2 * weight ? "best" : null }, percent(share)),
-              // A term that is 0 for everybody can carry any weight: no tie is owed to it.
-              share === 0 ? "–" : percent(ties[at]),
+              percent(ties[at]),
             ],
           };
         }),
@@ -265,7 +259,7 @@ export function create(root, context) {
         h(
           "p.caption#steadiness",
           h("strong", "When the weights vary: "),
-          `${listed(said, 4)} of 2000 random variations of them.`,
+          isolated(context, `${listed(said, 4)} of 2000 random variations of them.`),
         ),
         behind(
           ["algorithm", "ranked first in", "95 % interval of the rank"],

@@ -149,7 +149,7 @@ export function create(root, context) {
     const info = await orSaid(said, ask(path, own));
     if (!info) return;
     const shown = { ...info, title: `${info.title} by ${measure}` };
-    put(said, legend(shown), takeMap(context, answer.scene, "confidence", own, shown));
+    put(said, legend(context, shown), takeMap(context, answer.scene, "confidence", own, shown));
   }, 60);
 
   return { refresh };

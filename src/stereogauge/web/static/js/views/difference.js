@@ -8,7 +8,6 @@ import { h, put } from "../dom.js";
 import { figure } from "../figure.js";
 import { strip } from "./strip.js";
 
-const WEIGHTED = "weighted score"; // what is tested for a purpose
 const MOST_JOINED = 15; // algorithms from which bars that join them cannot be read
 const MOST_LISTED = 20;
 const LETTER = 7; // px of a letter of a name, about
@@ -29,7 +28,7 @@ export function drawDifference(element, answer, context) {
   const rows = answer.algorithms.map(average);
   const [listed, rest] = shortened(rows, MOST_LISTED);
   const plot = h("div.plot");
-  const options = { name: "critical-difference", over: answer.of === WEIGHTED ? MEAN : undefined };
+  const options = { name: "critical-difference", over: MEAN };
   const axis = "average rank with half the critical distance on either side; overlapping ones are not distinguished";
   put(
     element,

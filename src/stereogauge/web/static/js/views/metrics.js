@@ -2,6 +2,7 @@
 // server's.
 
 import { attempt, latest } from "../api.js";
+import { SCENEWISE } from "../bar.js";
 import { columnOptions, stated } from "../choices.js";
 import { behind } from "../diagrams.js";
 import { button, choose, h, put, scroll } from "../dom.js";
@@ -84,6 +85,7 @@ export function create(root, context) {
     figure(map, answer.figure, context, {
       label: "r² between columns",
       name: "r-squared",
+      over: SCENEWISE,
       onPoint: ({ row, column }) => {
         if (row !== column) state.update({ plot: [column, row].map((name) => ids[labels.indexOf(name)]) });
       },
@@ -139,7 +141,8 @@ export function create(root, context) {
       const plot = h("div.plot");
       const onPoint = ({ algorithm, scene }) =>
         algorithm && state.update({ scene, column: x, pane: panesOf(context, algorithm, x) }, { target: "scene" });
-      figure(plot, declared, context, { label: `Scatter plot of ${x} and ${y}`, name: "scatter", height, onPoint });
+      const label = `Scatter plot of ${x} and ${y}`;
+      figure(plot, declared, context, { label, name: "scatter", over: SCENEWISE, height, onPoint });
       const points = () => declared.data.values.map((one) => [one.scene, one.algorithm, one.x, one.y]);
       const lesson = stated.length ? "" : `: ${LESSONS[index]}`;
       const caption = h("p.caption", `r² ${digits(r_squared)}${lesson}`);
@@ -160,7 +163,8 @@ export function create(root, context) {
     const params = state.scope({ metric: column.id, mark: marked() });
     const answer = await attempt(counts("histogram", params), () => null);
     if (!answer) return;
-    figure(histogram, answer.figure, context, { label: `Histogram of ${column.id}`, name: "histogram", height: 190 });
+    const label = `Histogram of ${column.id}`;
+    figure(histogram, answer.figure, context, { label, name: "histogram", over: SCENEWISE, height: 190 });
     put(
       histogramTable,
       h(

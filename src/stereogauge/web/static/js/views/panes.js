@@ -4,6 +4,7 @@ import { h } from "../dom.js";
 import { drawing } from "../drawing.js";
 import { digits } from "../format.js";
 import { show } from "../pictures.js";
+import { isolated } from "../words.js";
 
 const MOST_ZOOM = 64;
 const KEEP = 24;
@@ -208,9 +209,9 @@ export function steer(canvas, look, { changed, hover, swipeTo }) {
 }
 
 /** The words and colours under a pane. */
-export function legend(info) {
+export function legend(context, info) {
   return [
-    h("span", info.title),
+    h("span", isolated(context, info.title)),
     info.limits && info.bar.length
       ? h(
           "span.row",
@@ -223,7 +224,7 @@ export function legend(info) {
       h(
         "span",
         one.colour === "hatched" ? h("i.swatch.hatch") : h("i.swatch", { style: { background: one.colour } }),
-        one.text,
+        isolated(context, one.text),
       ),
     ),
     info.note ? h("strong", info.note) : null,

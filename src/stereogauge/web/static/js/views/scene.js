@@ -243,7 +243,7 @@ export function create(root, context) {
         pane.infos.map((info, place) => [
           place > 0 && h("span", "│"),
           scoreWords(context, info, shown),
-          legend(info),
+          legend(context, info),
           takeMap(context, scene.name, info.spec.layer, params(info.spec), info),
         ]),
         cropRow(pane.infos[0].crops ?? [], (crop) => cropPicture(pane.spec, crop), showCrop),

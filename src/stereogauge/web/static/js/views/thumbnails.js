@@ -81,6 +81,6 @@ export async function drawThumbnails(element, context, columns, only = null) {
   if (!some) return element;
   const scene = scores.scenes[some.own.findIndex((value) => value !== null)];
   const info = await ask(scenePath(scene, "layers/error"), params(some.name)).catch(() => null);
-  if (info) put(key, legend({ ...info, title: "absolute error" }), h("span", "click to open"));
+  if (info) put(key, legend(context, { ...info, title: "absolute error" }), h("span", "click to open"));
   return element;
 }

@@ -104,7 +104,7 @@ export function create(root, context) {
       h(
         "figure",
         image(url(scenePath(scene, `layers/${layers[at]}.png`), own), { alt: info.title }),
-        h("figcaption.pane-foot", legend(info), takeMap(context, scene, layers[at], own, info)),
+        h("figcaption.pane-foot", legend(context, info), takeMap(context, scene, layers[at], own, info)),
       );
     put(
       maps,
