@@ -126,7 +126,7 @@ def test_watching_evaluates_what_arrives(folder):
         process.send_signal(2)
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "1 cells computed" in errors
+    assert "1 cell computed" in errors
 
 
 def wait_for(folder: Path, algorithms: int) -> None:

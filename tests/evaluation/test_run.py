@@ -151,7 +151,7 @@ def test_lines_tell_cells_rate_and_scene():
 
 def test_reading_is_reported_once_it_takes_a_while():
     stream = io.StringIO()
-    at_once = Reading(Lines(stream, every=0.0, what="files", verb="read"), after=0.0)
+    at_once = Reading(Lines(stream, every=0.0, what="file", verb="read"), after=0.0)
     at_once(1, 4)
     at_once(3, 4)
     at_once.finish()

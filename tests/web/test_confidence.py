@@ -123,6 +123,16 @@ def test_measures_of_our_matcher_take_their_scales(base: str) -> None:
     assert get(base + "confidence", params={"sgm": "entropie", "scene": "alpha"}).status_code == 422
 
 
+@pytest.mark.parametrize(("name", "needs"), [("learned", "a trained model"), ("oracle", "the ground truth")])
+def test_a_measure_of_the_command_line_alone_is_refused_without_options_of_its_own(
+    base: str, name: str, needs: str
+) -> None:
+    refused = get(base + "confidence", params={"sgm": name, "scene": "alpha"})
+    assert refused.status_code == 422
+    assert f"needs {needs}, which the site does not use" in refused.json()["detail"]
+    assert "--model" not in refused.text
+
+
 def test_no_curve_has_the_colour_of_a_reference_line(base: str) -> None:
     """Measures of one algorithm differ by colour, also from oracle, random line and bound."""
     asked = {"scene": "alpha", "sgm": "entropy,curvature,peak-ratio,perturbation"}

@@ -103,7 +103,7 @@ def command(
         results = _results(estimates, dataset, files.decoding)
         listed = list(dataset)
         scenes = [scene for scene in listed if any(scene.id in result.maps for result in results)]
-        shown = doing.enter_context(counting(len(scenes), "scenes"))
+        shown = doing.enter_context(counting(len(scenes), "scene"))
     else:
         if not as_given:
             _check_order(truth, estimates)

@@ -144,7 +144,7 @@ def _runs(scenes: Sequence[Scene], run: Callable[[Scene], SceneRun]) -> tuple[li
     left_out: list[str] = []
     interrupted = False
     try:
-        with counting(len(scenes), "scenes", "judge") as done:
+        with counting(len(scenes), "scene", "judge") as done:
             for scene in scenes:
                 try:
                     if not scene.has("gt"):
@@ -199,9 +199,9 @@ def _say_bounds(curves: Sequence[SceneCurves]) -> None:
         if scene.bound is not None and (share := next(iter(scene.curves.values())).good_share) > 0:
             single = len(single_maps(scene.curves))
             say(
-                f"{scene.scene}: {scene.bound.at(share):.0f} bad pixels (s) that each of the {single} single measures "
-                f"would keep at the good share {share:.3f}; pixels that all of them keep: "
-                f"{scene.bound.density_at(share):.3f}"
+                f"{scene.scene}: each of the {single} single measures would keep the same "
+                f"{scene.bound.at(share):.0f} bad pixels (s) at the good share {share:.3f}; the share of the pixels "
+                f"that all of them keep is {scene.bound.density_at(share):.3f}"
             )
 
 

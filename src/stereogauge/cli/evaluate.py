@@ -32,7 +32,7 @@ from stereogauge.cli.output import (
 from stereogauge.cli.running import Workers, chosen_scenes, found_results, made_maps, print_layout
 from stereogauge.errors import StereogaugeError
 from stereogauge.scores.scope import LEAST_COVERAGE
-from stereogauge.text import shortened
+from stereogauge.text import counted, shortened
 
 if TYPE_CHECKING:
     from stereogauge.evaluation.run import Plan, Summary
@@ -101,7 +101,7 @@ def command(
             found = [*found, *made.results]
             for algorithm, scene, reason, detail in made.failures:
                 failures.append(Failure(data.name, scene, algorithm, protocol.scoring_hash, reason, detail))
-        reading = Reading(progress("files", "read"))
+        reading = Reading(progress("file", "read"))
         hashes = ContentHashes(opened, reading, again=rehash)
         try:
             plan = make_plan(opened, data, found, protocol, resize=files.resize, hashes=hashes)
@@ -157,7 +157,7 @@ def _run(plan: Plan, store: Store, workers: Workers, form: options.Format) -> in
         return 0
     started = time.perf_counter()
     executor = workers.get(plan.dataset) if plan.cells else None
-    summary = run_plan(plan, store, executor=executor, progress=progress("cells"), command=" ".join(sys.argv))
+    summary = run_plan(plan, store, executor=executor, progress=progress("cell"), command=" ".join(sys.argv))
     _print_summary(summary, plan, time.perf_counter() - started, store)
     _print_scores(plan, store, form)
     if summary.interrupted:
@@ -218,7 +218,7 @@ def _print_summary(summary: Summary, plan: Plan, seconds: float, store: Store) -
     from stereogauge.datasets.plausibility import doubt_lines
     from stereogauge.evaluation.fingerprints import contents_hash
 
-    parts = [f"{summary.done} cells computed in {seconds:.1f} s", f"{summary.stored} stored before"]
+    parts = [f"{counted(summary.done, 'cell')} computed in {seconds:.1f} s", f"{summary.stored} stored before"]
     if summary.retried:
         parts.append(f"{summary.retried} tried again after a lost worker")
     if summary.failures:

@@ -167,7 +167,7 @@ def say(text: str) -> None:
     sys.stderr.write(text + "\n")
 
 
-def progress(what: str = "cells", verb: str = "compute") -> Progress:
+def progress(what: str = "cell", verb: str = "compute") -> Progress:
     """A bar on standard error where that is a terminal, lines where it is not."""
     from stereogauge.evaluation.progress import terminal_progress
 

@@ -84,7 +84,7 @@ def command(
         check_names(found, whole.ids)
         masks = {} if region is None else _masks(scenes, pairs, region, chosen)
         motion = _motion(flow, scenes)
-        with counting(len(found) * len(pairs), "comparisons", "make") as advance:
+        with counting(len(found) * len(pairs), "comparison", "make") as advance:
             table = robustness_table(found, pairs, threshold=threshold, masks=masks, progress=advance, **motion)
     except KeyboardInterrupt:
         say("interrupted; maps of matchers are kept, and the same command continues from there")

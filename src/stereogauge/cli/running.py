@@ -92,7 +92,7 @@ def made_maps(
     needed, name = memory_needed(wanted, dataset, ndisp)
     announce_memory(needed, name)
     executor = workers.get(dataset, needed)
-    return make_maps(wanted, dataset, folder, executor, progress("maps"), ndisp=ndisp, hashes=hashes)
+    return make_maps(wanted, dataset, folder, executor, progress("map"), ndisp=ndisp, hashes=hashes)
 
 
 def found_results(

@@ -86,7 +86,7 @@ def command(
         save_middlebury_layout([found], save_scene)
         say(f"scene {found.id} in {save_scene}")
     options.make_folder(out)
-    bar = progress("maps")
+    bar = progress("map")
     study = run_study(
         found,
         options.listed(metrics) or [*GEOMETRY_METRICS, *OTHER_METRICS],
@@ -135,7 +135,7 @@ def _study_images(
 
     studies = {}
     for name in matchers:
-        bar = progress("pairs")
+        bar = progress("pair")
         advance = _advance(bar, f"{name} on {scene.id}")
         studies[name] = run_image_study(scene, name, metrics or IMAGE_METRICS, progress=advance, **common)
         bar.finish()

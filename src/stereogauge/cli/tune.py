@@ -87,7 +87,7 @@ def command(
             time_limit=time_limit,
             ndisp=ndisp,
             executor=workers,
-            progress=progress("trials"),
+            progress=progress("trial"),
         )
     except KeyboardInterrupt:
         say("interrupted; every finished trial is stored, and the same command continues from there")

@@ -152,10 +152,10 @@ def measured_part(source: Source, profile: Profile, score: WeightedScore | None)
     metrics |= dict.fromkeys(names[0] for names in instead if not set(names) & set(source.cube.metrics))
     regions = dict.fromkeys(region for term in untried if (region := parse_column(term)[1]))
     command = source.command(metrics, regions) if metrics else ""
-    share = 1.0 if not lacking else float(sum(weighed.values()) - sum(lacking.values()))
+    share = float(sum(weight - lacking.get(term, 0.0) for term, weight in weighed.items())) if lacking else 1.0
     return Compatibility(
         profile,
-        max(0.0, round(share, 12)),
+        share,
         tuple(
             NotMeasured(term, metric_words(term), weight, command, _on_scenes(*scenes.get(term, (1, 1))))
             for term, weight in lacking.items()

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 from stereogauge.evaluation.objects import FITTING
 from stereogauge.scores.column import Column
 from stereogauge.stages import DISCONTINUITIES, FINE_STRUCTURES, GEOMETRY, OCCLUSIONS, PLANES, READING, scores_of
+from stereogauge.text import counted
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -40,7 +41,7 @@ class Progress:
 class Lines(Progress):
     """A line every few seconds, for logs."""
 
-    def __init__(self, stream: IO[str], every: float = LINE_EVERY, what: str = "cells", verb: str = "compute") -> None:
+    def __init__(self, stream: IO[str], every: float = LINE_EVERY, what: str = "cell", verb: str = "compute") -> None:
         self._stream = stream
         self._every = every
         self._what = what
@@ -54,7 +55,7 @@ class Lines(Progress):
         self._total, self._done, self._failed = total, 0, 0
         self._started = self._said = time.monotonic()
         already = f", {stored} stored already" if stored else ""
-        self._stream.write(f"{total} {self._what} to {self._verb}{already}\n")
+        self._stream.write(f"{counted(total, self._what)} to {self._verb}{already}\n")
         self._stream.flush()
 
     def scene(self, name: str) -> None:
@@ -74,7 +75,7 @@ class Lines(Progress):
         failures = f", {self._failed} failed" if self._failed else ""
         place = f", at {self._name}" if self._name else ""
         self._stream.write(
-            f"{self._done}/{self._total} {self._what}{failures}, {rate:.1f}/s, {left:.0f} s left{place}\n"
+            f"{self._done}/{self._total} {self._what}s{failures}, {rate:.1f}/s, {left:.0f} s left{place}\n"
         )
         self._stream.flush()
 
@@ -82,14 +83,14 @@ class Lines(Progress):
 class Bar(Progress):
     """A Rich bar: cells done, rate, time left, current scene."""
 
-    def __init__(self, console: Any, what: str = "cells") -> None:
+    def __init__(self, console: Any, what: str = "cell") -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bars
 
         self._bars: Bars = Bars(
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn(f"{what}  {{task.fields[rate]}}"),
+            TextColumn(f"{what}s  {{task.fields[rate]}}"),
             TimeRemainingColumn(),
             TextColumn("{task.description}"),
             console=console,
@@ -152,7 +153,7 @@ class Reading:
             self._progress.finish()
 
 
-def terminal_progress(console: Callable[[], Any], what: str = "cells", verb: str = "compute") -> Progress:
+def terminal_progress(console: Callable[[], Any], what: str = "cell", verb: str = "compute") -> Progress:
     """A bar when standard error is a terminal, lines, which need no console, when it is not."""
     return Bar(console(), what) if sys.stderr.isatty() else Lines(sys.stderr, what=what, verb=verb)
 

@@ -42,6 +42,8 @@ MOST_COSTS = 200_000_000
 """Pixels times disparities that a visitor may have matched."""
 MOST_MEASURES = 16
 """Measures of our SGM that a visitor may have computed at once."""
+ELSEWHERE = {"gt": "the ground truth", "model": "a trained model"}
+"""What measures of the command line need and those of the site do without."""
 
 
 class Curve(BaseModel):
@@ -258,7 +260,12 @@ def _matched(scenes: SceneReader, view: SceneView, query: ConfidenceQuery) -> Ma
     if len(query.sgm) > MOST_MEASURES:
         raise StereogaugeError(f"At most {MOST_MEASURES} measures are computed at once; found {len(query.sgm)}.")
     for name in query.sgm:
-        parse_measure(name)  # an unknown one is refused before there is a process
+        measure, _ = parse_measure(name)  # what cannot be computed is refused before there is a process
+        if lacking := sorted(measure.needs & {"gt", "model"}):
+            raise StereogaugeError(
+                f"The confidence measure {name!r} needs {' and '.join(ELSEWHERE[one] for one in lacking)}, which the "
+                "site does not use; compute it with `stereogauge confidence`."
+            )
     return scenes.matching.call(match_scene, scene, ndisp, list(query.sgm), query.sigma, query.temperature)
 
 
