@@ -100,6 +100,32 @@ def test_a_metric_with_scores_on_one_scene_is_hardly_measured() -> None:
     assert any(line.startswith("rms:all on s1, s2, ") for line in found.unknown)
 
 
+def test_weights_of_two_regions_with_the_same_pixels_are_both_measured(cube_of: Build) -> None:
+    """`disc` and `boundary` of one data set: each keeps its weight, and neither is called unmeasured."""
+    values = np.array([[[4.0 + k, 4.0 + k, 9.0] for k in range(8)], [[8.0 + k, 8.0 + k, 3.0] for k in range(8)]])
+    cube = cube_of(values, ["bad@1:disc", "bad@1:boundary", "rms:all"])
+    both = sg.answer(cube, weights={"bad@1:disc": 1, "bad@1:boundary": 1, "rms": 2})
+    once = sg.answer(cube, weights={"bad@1:disc": 2, "rms": 2})
+    assert both.measured_share == once.measured_share == 1
+    assert [place.score for place in both.places] == pytest.approx([place.score for place in once.places])
+
+
+def test_equal_scores_without_counts_are_no_repetition() -> None:
+    """A published table with the same numbers on two parts of the scenes: both parts are measured."""
+    parts = {f"bad@1:part-{part}": BAD for part in ("fine", "planar")}
+    found = sg.answer(table(parts), proportions="fine=1,planar=1")
+    assert found.measured_share == 1
+    assert found.winner == "A"
+
+
+def test_a_negative_seed_is_refused(cube_of: Build) -> None:
+    cube = cube_of(columns([5.0 + k for k in range(8)], [9.0 + k for k in range(8)]))
+    with pytest.raises(sg.StereogaugeError, match="A seed is a whole number of at least 0; found -1"):
+        sg.answer(cube, weights=ONE, seed=-1)
+    with pytest.raises(sg.StereogaugeError, match="A seed is a whole number of at least 0; found -1"):
+        bootstrap(cube, seed=-1)
+
+
 def test_an_empty_cell_of_a_frame_is_a_score_that_is_not_known() -> None:
     """Whether a gap has a row of its own changes nothing."""
     once = {"A": [3.0, *[np.nan] * 11], "B": [4.0, *[np.nan] * 11]}

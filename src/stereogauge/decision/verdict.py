@@ -256,7 +256,9 @@ class Settings(NamedTuple):
         """Refuse what is no level of significance, tolerance or number of draws."""
         check_alpha(self.alpha)
         if not 0 <= self.tolerance < 1:
-            raise StereogaugeError(f"A tolerance is a share from 0 to 1, for example 0.05; found {self.tolerance:g}.")
+            raise StereogaugeError(
+                f"A tolerance is a share of at least 0 and below 1, for example 0.05; found {self.tolerance:g}."
+            )
         if self.draws < 1:
             raise StereogaugeError(f"The certainty of an answer needs at least one draw; found {self.draws}.")
 

@@ -25,6 +25,13 @@ CONCENTRATION = 30.0
 LEVEL = 0.95
 
 
+def generator(seed: int | np.random.Generator) -> np.random.Generator:
+    """The random numbers of a seed."""
+    if not isinstance(seed, np.random.Generator) and seed < 0:
+        raise StereogaugeError(f"A seed is a whole number of at least 0; found {seed}.")
+    return np.random.default_rng(seed)
+
+
 def resample_scenes(
     count: int, draws: int, seed: int | np.random.Generator = 0, size: int | None = None
 ) -> NDArray[np.int64]:
@@ -35,7 +42,7 @@ def resample_scenes(
     >>> resample_scenes(3, 4).sum(axis=1).tolist()
     [3, 3, 3, 3]
     """
-    drawn = np.random.default_rng(seed).multinomial(size or count, np.full(count, 1 / count), size=draws)
+    drawn = generator(seed).multinomial(size or count, np.full(count, 1 / count), size=draws)
     return np.asarray(drawn, np.int64)
 
 
@@ -52,7 +59,7 @@ def redrawn_means(values: Values, draws: int, seed: int = 0, tail: float = (1 + 
     count = values.shape[1]
     mean = values.mean(axis=1)
     wider = np.sqrt((count + 1) / (count - 1)) * stdtrit(count - 1, tail) / ndtri(tail)
-    drawn = np.random.default_rng(seed).dirichlet(np.ones(count), size=draws) @ values.T
+    drawn = generator(seed).dirichlet(np.ones(count), size=draws) @ values.T
     return np.asarray(mean + wider * (drawn - mean), np.float64)
 
 
@@ -62,7 +69,7 @@ def perturb_weights(weights: Values, draws: int, seed: int = 0, concentration: f
     The larger the concentration c, the closer the draws stay: the standard deviation of a weight w is √(w (1 − w) /
     (c + 1)).
     """
-    return np.random.default_rng(seed).dirichlet(concentration * weights, size=draws)
+    return generator(seed).dirichlet(concentration * weights, size=draws)
 
 
 def tails(level: float = LEVEL) -> tuple[float, float]:

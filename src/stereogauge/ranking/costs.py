@@ -5,11 +5,11 @@ Gaps are treated by the rule that the user chose; a column without any value is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
@@ -31,7 +31,8 @@ class Costs(HasColumns, Struct, frozen=True, eq=False, dict=True):
     `matrix` has shape (algorithms, flat columns); +inf marks a gap under the rule `worst`. `scene_of` and `column_of`
     give the place of each flat column in `scenes` and `columns`. Every scene has at least one flat column. `maxima`
     holds what counts as 1 in each flat column, NaN where that is not known. `unit_of` numbers the independent unit of
-    each scene: scenes of one place count as one in every statistic.
+    each scene: scenes of one place count as one in every statistic. `repeated` names the column that has the pixels of
+    one that is not counted again.
     """
 
     algorithms: tuple[str, ...]
@@ -42,6 +43,7 @@ class Costs(HasColumns, Struct, frozen=True, eq=False, dict=True):
     column_of: NDArray[np.intp]
     maxima: Values
     unit_of: NDArray[np.intp]
+    repeated: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def units(self) -> int:
@@ -105,7 +107,7 @@ def twins(cube: ScoreCube) -> dict[int, int]:
     seen: dict[tuple[str, bytes, bytes], int] = {}
     found: dict[int, int] = {}
     for place, column in enumerate(cube.columns):
-        if not cube.counts[:, :, place].any():
+        if not np.nan_to_num(cube.counts[:, :, place]).any():
             continue
         values, counts = (np.ascontiguousarray(part[:, :, place]) for part in (cube.values, cube.counts))
         first = seen.setdefault((column.metric, values.tobytes(), counts.tobytes()), place)
@@ -207,6 +209,7 @@ def prepare(
         column_of=column_of,
         maxima=_maxima(cube)[keep],
         unit_of=np.unique(cube.unit_of[scenes], return_inverse=True)[1],
+        repeated={str(cube.columns[place]): str(cube.columns[twin]) for place, twin in repeated.items()},
     )
     selection = replace(
         Selection.of(cube, rule, tuple(dropped)),

@@ -307,7 +307,8 @@ def weighted_score(
     stated = stated_weights(weights, profile) or dict.fromkeys(costs.metrics, 1.0 / len(costs.metrics))
     stated = {term: weight for term, weight in stated.items() if weight > 0}
     flat_columns = {
-        term: np.flatnonzero(np.isin(costs.column_of, term_columns(term, costs.columns))) for term in stated
+        term: np.flatnonzero(np.isin(costs.column_of, term_columns(costs.repeated.get(term, term), costs.columns)))
+        for term in stated
     }
     terms = {}
     for term, weight in shared_weights(stated, {term for term, flat in flat_columns.items() if len(flat)}).items():
