@@ -107,6 +107,7 @@ def served(source: Callable[[], StoreSource] = CubeSource) -> Iterator[tuple[str
     here, there = context.Pipe()
     process = context.Process(target=_serve, args=(there, source), daemon=True)
     process.start()
+    there.close()  # so that nobody waits for a server that could not start
     try:
         port = here.recv()
         assert process.pid is not None

@@ -18,6 +18,7 @@ import httpx
 import psutil
 
 from benchmarks.bench_web import METRICS, CubeSource, selections, served
+from stereogauge.errors import StereogaugeError
 from stereogauge.store import open_store
 from stereogauge.web.source import StoreSource
 
@@ -84,6 +85,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1, help="rounds, each with other questions")
     parser.add_argument("--store", help="a store with rms and bad@1 instead of the large one that is made up")
     asked = parser.parse_args()
+    try:
+        if asked.store is not None:
+            open_store(asked.store, read_only=True).close()
+    except StereogaugeError as problem:
+        parser.error(str(problem))
     source = CubeSource if asked.store is None else partial(stored, asked.store)
     ask = mixed_questions if asked.store is None else small_questions
     with served(source) as (base, identifier):
