@@ -170,3 +170,20 @@ def test_a_backup_holds_store_and_submissions_and_can_be_served(small_store: Pat
         for path in (live / "submissions").rglob("*.pfm"):
             assert (tmp_path / "copy" / path.relative_to(live)).read_bytes() == path.read_bytes()
         assert httpx.get(one.base + "scenes/alpha/layers/estimate.png", params=params).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--limit", "0"), "--limit"),
+        (("--period", "nan"), "period must be a number greater than 0"),
+        (("--time-limit", "-1"), "time_limit must be a number greater than 0"),
+        (("--largest", "0"), "--largest"),
+        (("--issue-token", ""), "a name of 1 to 80 letters"),
+    ],
+)
+def test_limits_that_allow_nothing_are_refused(
+    small_store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], says: str
+) -> None:
+    assert run(str(shutil.copy(small_store, tmp_path)), "--submissions", *words) == 2
+    assert says in capsys.readouterr().err

@@ -12,6 +12,7 @@ import typer
 from stereogauge import store as stores
 from stereogauge.cli.output import say, working
 from stereogauge.errors import MissingDependency, StereogaugeError, unknown_name
+from stereogauge.loading import Declaration, number, whole
 from stereogauge.text import shortened
 
 MOST_NAMED = 20
@@ -22,6 +23,18 @@ if TYPE_CHECKING:
     from stereogauge.web.hiding import Shown
     from stereogauge.web.site import Site
     from stereogauge.web.submissions.api import HostedSubmissions
+
+
+class SubmissionLimits(Declaration, frozen=True):
+    """What a submitter may do, as the options of `serve` say it."""
+
+    limit: Annotated[int, whole("Submissions that one submitter may make in a period.", least=1)] = 10
+    period: Annotated[float, number("Length of that period in hours.", "h", above=0, most=1e6)] = 24.0
+    largest: Annotated[int, whole("Largest upload in MiB.", least=1, most=1 << 20)] = 512
+    time_limit: Annotated[float, number("Seconds for the evaluation of a submission.", "s", above=0, most=1e6)] = 3600.0
+
+
+NO_LIMITS_GIVEN = SubmissionLimits()
 
 
 def command(
@@ -44,10 +57,7 @@ def command(
     dataset: Annotated[
         str | None, typer.Option(help="The dataset that submissions are for, where the store holds several.")
     ] = None,
-    limit: Annotated[int, "Submissions that one submitter may make in a period."] = 10,
-    period: Annotated[float, "Length of that period in hours."] = 24.0,
-    largest: Annotated[int, "Largest upload in MiB."] = 512,
-    time_limit: Annotated[float, "Seconds in which a submission must be evaluated."] = 3600.0,
+    limits: SubmissionLimits = NO_LIMITS_GIVEN,
     issue_token: Annotated[
         str | None, typer.Option(metavar="NAME", help="Print a new token for a submitter, once, and stop.")
     ] = None,
@@ -64,7 +74,8 @@ def command(
         raise MissingDependency("fastapi", "web", "The site")
     if "://" not in store and not Path(store).is_file():
         raise StereogaugeError(f"{store}: there is no such store; make one with `stereogauge demo` or `evaluate`.")
-    if submissions and not (issue_token or revoke_token):
+    of_tokens = issue_token is not None or revoke_token is not None
+    if submissions and not of_tokens:
         _refuse_root(public=host not in LOCAL or bool(host_name or proxy))
     from stereogauge.web.hiding import Hidden
     from stereogauge.web.site import Site
@@ -73,20 +84,20 @@ def command(
     with stores.open_store(store, read_only=not submissions) as opened:
         source = StoreSource(opened)
         taken = None
-        if submissions or issue_token or revoke_token:
+        if submissions or of_tokens:
             from stereogauge.web.submissions.api import HostedSubmissions
             from stereogauge.web.submissions.jobs import Rules
 
             rules = Rules(
-                per_period=limit,
-                period_hours=period,
-                largest_bytes=largest << 20,
-                seconds=time_limit,
+                per_period=limits.limit,
+                period_hours=limits.period,
+                largest_bytes=limits.largest << 20,
+                seconds=limits.time_limit,
                 hidden=tuple(hidden or ()),
             )
             taken = HostedSubmissions(opened, source, data or _folder_beside(store), rules, dataset)
         try:
-            if taken is not None and (issue_token or revoke_token):
+            if taken is not None and of_tokens:
                 _change_tokens(taken, issue_token, revoke_token)
                 return
             _check_hidden(opened, hidden or [])
@@ -153,9 +164,9 @@ def _folder_beside(store: str) -> Path:
 
 
 def _change_tokens(taken: HostedSubmissions, issue: str | None, revoke: str | None) -> None:
-    if revoke:
+    if revoke is not None:
         say(f"{taken.tokens.revoke(revoke)} token(s) of {revoke} revoked")
-    if issue:
+    if issue is not None:
         typer.echo(taken.tokens.issue(issue))
         say(f"This token of {issue} is shown only now; the server keeps its hash.")
 
