@@ -289,3 +289,18 @@ def test_confidence_of_a_real_result_is_between_0_and_1(data_root: Path, tmp_pat
     found = find_results(data_root / folder / "results", data, manifest=text(tmp_path / "results.toml", manifest))
     confidence = load_disparity(found.results[0].confidence["000020_10"])
     assert 0 < np.nanmin(confidence) < np.nanmax(confidence) <= 1
+
+
+@pytest.mark.parametrize("below", ["", "left/", "data/disparity/"])
+def test_scenes_in_several_folders_each_are_of_one_algorithm(tmp_path: Path, below: str) -> None:
+    frames = [("Scene01/clone", "00007"), ("Scene01/clone", "00008"), ("Scene02/fog", "00007")]
+    data = Dataset("film", [Scene(f"{place.replace('/', '-')}-{frame}") for place, frame in frames])
+    for algorithm in ("A", "B"):
+        for value, (place, frame) in enumerate(frames):
+            path = tmp_path / algorithm / place / f"{below}{frame}.npy"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            np.save(path, np.full((4, 5), value + 1, np.float32))
+    found = find_results(tmp_path, data)
+    assert [result.name for result in found.results] == ["A", "B"]
+    maps = found.results[0].maps
+    assert [float(load_disparity(maps[scene.id])[0, 0]) for scene in data] == [1, 2, 3]

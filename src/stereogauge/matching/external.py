@@ -91,11 +91,12 @@ def run_to_the_end(command: list[str], folder: str, time_limit: float, memory_li
             end_with_children(process)
         errors.seek(0)
         stderr = errors.read().decode(errors="replace")
+    last = last_words(stderr, " and wrote nothing to standard error.")
     if expired:
-        raise ProgramError(f"{name} was ended after its time limit of {time_limit:g} s{_tail(stderr)}", stderr)
+        raise ProgramError(f"{name} was ended after its time limit of {time_limit:g} s{last}", stderr)
     if process.returncode:
         limits = f" (memory limit {memory_limit:g} GiB)" if memory_limit > 0 else ""
-        raise ProgramError(f"{name} failed {reason(process.returncode)}{limits}{_tail(stderr)}", stderr)
+        raise ProgramError(f"{name} failed {reason(process.returncode)}{limits}{last}", stderr)
     return Usage(_processor_seconds() - before, peak, stderr)
 
 
@@ -162,9 +163,10 @@ def reason(code: int) -> str:
     return f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
 
 
-def _tail(stderr: str) -> str:
+def last_words(stderr: str, nothing: str) -> str:
+    """The end of a sentence with the end of what a program wrote there, or `nothing` where it wrote nothing."""
     line = " ".join(stderr.split())
-    return f"; its last words: {line[-TAIL:]}" if line else " and wrote nothing to standard error."
+    return f"; its last words: {line[-TAIL:]}" if line else nothing
 
 
 REQUIRED = ("left", "right", "out")
@@ -408,18 +410,15 @@ class PythonWorker:
             end_with_children(self.process)
             words = self._words()
             self._end()
-            if expired.is_set():
-                reason = f"was ended after its time limit of {time_limit:g} s while {what}"
-            else:
-                reason = f"ended with exit code {self.process.returncode} while {what}"
-            last = f"; its last words: {words[-300:]}" if words else "."
-            raise ProgramError(f"{self.title} {reason}{last}", words) from None
+            ended = f"ended {reason(self.process.returncode)}"
+            why = f"was ended after its time limit of {time_limit:g} s" if expired.is_set() else ended
+            raise ProgramError(f"{self.title} {why} while {what}{last_words(words, '.')}", words) from None
         finally:
             timer.cancel()
 
     def _words(self) -> str:
         self._errors.seek(0)
-        return " ".join(self._errors.read().decode(errors="replace").split())
+        return self._errors.read().decode(errors="replace")
 
 
 def _finish(process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:

@@ -374,13 +374,18 @@ def _one_file_a_scene(name: str, folder: str, scenes: Mapping[str, str]) -> Reco
 
 
 def _with_site(folder: str, own: str, scenes: Mapping[str, str]) -> tuple[str | None, str]:
-    """The scene `SITE-OWN`, and its folder without the site's: scenes of several sites lie in a folder each."""
+    """The scene `SITE-OWN`, and its folder without the site's: scenes of several sites lie in a folder each, or in
+    several, as those of `SITE-PART-OWN` in SITE/PART/.
+    """
     parts = _parts(folder)
-    site = len(parts) - 1
-    while site >= 0 and parts[site].lower() in LEFT_FOLDERS | RIGHT_FOLDERS:
-        site -= 1
-    scene = scenes.get(f"{parts[site]}-{own}".lower()) if site >= 0 else None
-    return scene, "/".join((*parts[:site], *parts[site + 1 :])) if site >= 0 else ""
+    end = len(parts)
+    while end > 0 and parts[end - 1].lower() in LEFT_FOLDERS | RIGHT_FOLDERS:
+        end -= 1
+    for site in reversed(range(end)):
+        scene = scenes.get("-".join([*parts[site:end], own]).lower())
+        if scene is not None:
+            return scene, "/".join((*parts[:site], *parts[end:]))
+    return None, ""
 
 
 @functools.lru_cache(1024)
