@@ -6,7 +6,10 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 GAP = "–"
 MOST_NAMED = 4
@@ -173,3 +176,15 @@ class WrittenAsJson:
     def to_json(self) -> str:
         """`to_dict` as one JSON document; NaN is null, infinity the text "inf"."""
         return json_text(self)
+
+
+class WrittenAsCsv:
+    """A result that is one table for other programs."""
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The table as a frame."""
+        raise NotImplementedError
+
+    def to_csv(self) -> str:
+        """`to_pandas` as CSV with full precision."""
+        return str(self.to_pandas().to_csv(index=False))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -146,6 +148,7 @@ def test_every_form_holds_the_same_answer(cube_of: Build) -> None:
     assert [claim["kind"] for claim in document["claims"]] == [claim.kind for claim in found.claims]
     assert document["places"][0]["score"] == found.places[0].score
     assert document["requirements"] is None
+    assert [row["algorithm"] for row in csv.DictReader(io.StringIO(found.to_csv()))] == ["<b>A</b>", "B"]
     assert "&lt;b&gt;A&lt;/b&gt;" in found._repr_html_()
     assert "<b>A</b>" not in found._repr_html_()
     frame = found.to_pandas()

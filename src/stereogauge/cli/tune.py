@@ -113,7 +113,7 @@ def _print(result: TuningResult, form: str) -> None:
     if form == "json":
         print_json(result)
     elif form == "csv":
-        sys.stdout.write(str(result.to_pandas().to_csv(index=False)))
+        sys.stdout.write(result.to_csv())
     elif form == "toml":
         sys.stdout.write(result.to_toml())
     else:

@@ -50,7 +50,7 @@ from stereogauge.ranking.weighted_score import WeightedScore, with_stand_ins
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import EVERY_PIXEL, LEAST_COVERAGE, ONLY_SURE, coverage_of
 from stereogauge.scores.selection import Selection, by_scenes, missing_rule
-from stereogauge.text import WrittenAsJson, json_values, percent
+from stereogauge.text import WrittenAsCsv, WrittenAsJson, json_values, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,7 +90,7 @@ class PropertyPart(NamedTuple):
     amounts: tuple[float, ...]
 
 
-class Answer(Displayed, WrittenAsJson, Struct, frozen=True, eq=False, dict=True):
+class Answer(Displayed, WrittenAsJson, WrittenAsCsv, Struct, frozen=True, eq=False, dict=True):
     """Which algorithm to take for a purpose, and how far the evidence supports that.
 
     `claims` state the verdict, the headline first; `unknown_claims` what the answer cannot say. `winner` is None where

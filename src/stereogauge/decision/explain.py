@@ -36,7 +36,7 @@ from stereogauge.ranking.weighted_score import WeightedScore, with_stand_ins
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import Values
 from stereogauge.scores.selection import missing_rule
-from stereogauge.text import WrittenAsJson, json_values
+from stereogauge.text import WrittenAsCsv, WrittenAsJson, json_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -230,7 +230,7 @@ class Piece(NamedTuple):
     attributed: bool = True
 
 
-class Explanation(Displayed, WrittenAsJson, Struct, frozen=True, eq=False):
+class Explanation(Displayed, WrittenAsJson, WrittenAsCsv, Struct, frozen=True, eq=False):
     """Why the first algorithm scores better (or worse) than the second.
 
     `difference` is score of the first − score of the second. `terms`, `scenes`, `regions` and `causes` each sum to it;

@@ -23,7 +23,7 @@ from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.scope import MissingPixels
 from stereogauge.scores.selection import Dropped, Selection
 from stereogauge.stages import checkpoint
-from stereogauge.text import WrittenAsJson, json_value, json_values
+from stereogauge.text import WrittenAsCsv, WrittenAsJson, json_value, json_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -146,7 +146,7 @@ def model_declaration(name: str) -> Model:
     return known[one_of("model", name, known)]
 
 
-class Ranking(Order, Displayed, WrittenAsJson, frozen=True, eq=False, kw_only=True):
+class Ranking(Order, Displayed, WrittenAsJson, WrittenAsCsv, frozen=True, eq=False, kw_only=True):
     """Algorithms from best to worst under one model (ties by name order of the selection).
 
     `changed_if` is the other rule for missing pixels, where the order would change under it. `shared_regions` are those
@@ -212,10 +212,6 @@ class Ranking(Order, Displayed, WrittenAsJson, frozen=True, eq=False, kw_only=Tr
         frame.attrs["model"] = self.model
         frame.attrs["selection"] = self.selection.to_dict()
         return frame
-
-    def to_csv(self) -> str:
-        """The table as plain CSV with full precision; the selection is in `to_json` and `selection`."""
-        return str(self.to_pandas().to_csv(index=False))
 
     def to_dict(self) -> dict[str, Any]:
         """The whole ranking as plain values: model, options, selection, one entry per algorithm, then the arrays.

@@ -165,7 +165,7 @@ def _writers(result: Any) -> dict[str, Callable[[Path], object]]:
     if tables:
         words = [f"{result.text}\n"] if isinstance(result, Answer | Explanation) else []
         texts = {
-            ".csv": getattr(result, "to_csv", lambda: _csv(result, tables[0])),
+            ".csv": getattr(result, "to_csv", lambda: csv_table(tables[0])),
             ".json": getattr(result, "to_json", lambda: json_tables(tables)),
             ".html": lambda: html(result),
             ".md": lambda: "\n".join([*words, *map(markdown_table, tables)]),
@@ -177,11 +177,6 @@ def _writers(result: Any) -> dict[str, Callable[[Path], object]]:
         for kind in FORMATS
     }
     return {**_plain_writers(result), **drawn}
-
-
-def _csv(result: Any, first: Table) -> str:
-    """One table that other programs read: the frame of a result, else its first table."""
-    return str(result.to_pandas().to_csv(index=False)) if hasattr(result, "to_pandas") else csv_table(first)
 
 
 def _text_writer(text: Callable[[], str]) -> Callable[[Path], object]:

@@ -24,13 +24,13 @@ from stereogauge.scores.facts import SceneFacts
 from stereogauge.scores.scope import Aggregation
 from stereogauge.scores.score import Score, score_of_row
 from stereogauge.tags import TagBook, Tags, expanded
-from stereogauge.text import WrittenAsJson, json_value
+from stereogauge.text import WrittenAsCsv, WrittenAsJson, json_value
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class ScoreTable(Sequence[Score], Displayed, WrittenAsJson):
+class ScoreTable(Sequence[Score], Displayed, WrittenAsJson, WrittenAsCsv):
     """Scores of some algorithms on some scenes, all under one protocol.
 
     `facts` holds what is known of each scene, by dataset and scene; `objects` the object that a score is about, by
@@ -284,10 +284,6 @@ class ScoreTable(Sequence[Score], Displayed, WrittenAsJson):
     def _row(self, score: Score) -> dict[str, Any]:
         one = self.objects.get((score.dataset, score.scene, score.region))
         return asdict(score) | ({} if one is None else asdict(one))
-
-    def to_csv(self) -> str:
-        """The long form as CSV with full precision."""
-        return str(self.to_pandas().to_csv(index=False))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: the protocol's choices and hash, the hash of the scenes' files and settings where it

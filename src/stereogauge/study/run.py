@@ -27,7 +27,7 @@ from stereogauge.model import DisparityMap, Scene
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.scores.column import Column, columns_of
 from stereogauge.study.damage import Damage, GradedDamage, damage_called, damages, ground_truth_of
-from stereogauge.text import WrittenAsJson, json_values
+from stereogauge.text import WrittenAsCsv, WrittenAsJson, json_values
 
 GEOMETRY_METRICS = ("d-fat", "d-thin", "d-fuz-rel", "p-bump", "p-off", "p-mis", "f-por", "f-frag", "f-fat")
 OTHER_METRICS = (
@@ -66,7 +66,7 @@ def worsening(metric: str, value: float, truth: float) -> float:
     return abs(value) - abs(truth) if direction == "zero" else value - truth
 
 
-class Study(WrittenAsJson):
+class Study(WrittenAsJson, WrittenAsCsv):
     """The responses of some metrics on one scene; `idle` are damages that apply to no pixel of it.
 
     A study `of_images` damages the input of a matcher instead of a map: see `stereogauge.study.images`.
@@ -109,10 +109,6 @@ class Study(WrittenAsJson):
     def to_pandas(self) -> pd.DataFrame:
         """One row per response."""
         return pd.DataFrame([{"scene": self.scene, **asdict(r), "protocol": self.protocol} for r in self.responses])
-
-    def to_csv(self) -> str:
-        """The table as CSV with full precision."""
-        return str(self.to_pandas().to_csv(index=False))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values for JSON; what is unknown is null."""

@@ -328,7 +328,7 @@ def write_result(result: TuningResult, folder: Path) -> list[Path]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     texts = {
-        "trials.csv": str(result.to_pandas().to_csv(index=False)),
+        "trials.csv": result.to_csv(),
         "result.json": result.to_json() + "\n",
     }
     if result.best is not None:

@@ -24,7 +24,7 @@ from stereogauge.matching.run import matcher_text, value_text
 from stereogauge.ranking.models.pareto import dominance
 from stereogauge.scores.cube import Values
 from stereogauge.tables.table import Cell, Table, number, share, table, words
-from stereogauge.text import WrittenAsJson, json_value
+from stereogauge.text import WrittenAsCsv, WrittenAsJson, json_value
 from stereogauge.tuning.definition import BASELINE, HELD_OUT, Definition, definition_of, fold_name, scene_groups
 from stereogauge.tuning.objectives import Improvement, ObjectiveFunction, Scores, improvement, score_matrix
 from stereogauge.tuning.storage import FAILURE, POSITION, SCORES, SECONDS, counted_trials, read_studies
@@ -58,7 +58,7 @@ class Fold(Struct, frozen=True):
     scores: Scores
 
 
-class TuningResult(WrittenAsJson, Struct, frozen=True, eq=False, dict=True):
+class TuningResult(WrittenAsJson, WrittenAsCsv, Struct, frozen=True, eq=False, dict=True):
     """Trials of the search on all scenes, and the folds that say how well the search does on scenes it has not seen."""
 
     name: str
