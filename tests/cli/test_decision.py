@@ -181,3 +181,21 @@ def test_a_gate_passes_and_fails(folder: Path, capsys: pytest.CaptureFixture[str
     assert ElementTree.parse(junit).getroot()[0].get("failures") == "3"
     assert run("gate", store, "--baseline", store) == 2
     assert run("gate", store, "--baseline", store, "--max", "bad@1:all=+0.1", "--algorithm", "worse=good") == 2
+
+
+def test_a_gate_says_what_its_stores_do_not_share(
+    folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    store, limit = str(folder / "scores.sqlite"), ("--max", "bad@1:all=+0.1")
+    other, empty = tmp_path / "other.sqlite", tmp_path / "empty.sqlite"
+    empty.touch()
+    truth = str(folder / "gt0.pfm")
+    scene = sg.Scene("s0", gt=truth, dataset="made")
+    results = [sg.ResultSet("good", {"s0": str(folder / "good" / "s0.pfm")})]
+    protocol = sg.load_protocol("default").replace(metrics=["bad@1"], regions=["all"], invalid="exclude")
+    with sg.open_store(other) as opened:
+        run_plan(make_plan(opened, sg.Dataset("made", [scene]), results, protocol), opened)
+    assert run("gate", str(other), "--baseline", store, *limit) == 2
+    assert "holds no scores under the protocol of the baseline, default (scoring " in capsys.readouterr().err
+    assert run("gate", store, "--baseline", str(empty), *limit) == 2
+    assert f"{empty} holds no scores; fill it with `stereogauge evaluate`." in capsys.readouterr().err

@@ -30,6 +30,7 @@ TRUTH = np.tile(np.linspace(5, 30, 60, dtype=np.float32), (40, 1))
         (["out/disp_teddy.png", "out/disp_cones.png", "out/log.txt"], "out/disp_{scene}.png"),
         (["a/000000_10-out.png", "b/000000_10-out.png"], "{algorithm}/{scene}-out.png"),
         (["teddy/disp.pfm.gz", "cones/disp.pfm.gz"], "{scene}/disp.pfm.gz"),
+        (["A/frame07.pfm", "A/frame12.pfm", "A/frame112.pfm"], "A/frame{scene}.pfm"),
         (["other.pfm", "notes.txt"], ""),
     ],
 )

@@ -95,6 +95,7 @@ def test_scenes_of_one_place_are_one_in_the_test_of_chance(cube_of: Build) -> No
 def test_a_scene_that_was_lost_fails(cube_of: Build) -> None:
     found = checked(cube_of, [10, 20], [10, float("nan")], "bad@1=+1")
     assert [(check.where, check.note) for check in found.checks if check.failed] == [("scene1", "lost")]
+    assert "scene1: there is no score; it was 20\n" in found.annotations()
 
 
 def test_leaving_pixels_out_does_not_pass(cube_of: Build) -> None:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from stereogauge.cli import options
 from stereogauge.cli.output import print_tables, say
-from stereogauge.errors import StereogaugeError, unknown_name
+from stereogauge.errors import StereogaugeError, UnknownNameError, unknown_name
 from stereogauge.protocol import Protocol
 from stereogauge.scores.scope import Scope
 
@@ -69,8 +69,16 @@ def command(
     limits = [parse_limit(text) for text in largest]
     with options.selected_scores(baseline, scope) as (opened, old):
         read = opened.protocol(old.protocol, old.columns) or Protocol()
-    with options.selected_scores(store, replace(scope, protocol=scope.protocol or old.protocol)) as (opened, new):
-        failures = _failures(opened, new)
+    try:
+        with options.selected_scores(store, replace(scope, protocol=scope.protocol or old.protocol)) as (opened, new):
+            failures = _failures(opened, new)
+    except UnknownNameError as problem:
+        if scope.protocol is not None or old.protocol not in str(problem):
+            raise
+        raise StereogaugeError(
+            f"{store} holds no scores under the protocol of the baseline, {read.name} (scoring {old.protocol}); a gate "
+            "compares scores under one protocol: evaluate both stores with it."
+        ) from None
     found = gate(
         new, old, limits, names=_names(algorithm, new.algorithms, old.algorithms), per_scene=per_scene,
         failures=failures, allow_missing=allow_missing, significant=significant, alpha=alpha,

@@ -302,10 +302,13 @@ def _with_scene(name: str, scenes: Mapping[str, str]) -> str:
             return "/".join([*folders[:depth], SCENE, *folders[depth + 1 :], last])
     if stem.lower() in scenes:
         return "/".join([*folders, SCENE + end])
-    for scene in sorted(scenes, key=len, reverse=True):
-        found = re.search(rf"(?i)(?<![a-z0-9]){re.escape(scene)}(?![a-z0-9])", stem)
-        if found:
-            return "/".join([*folders, stem[: found.start()] + SCENE + stem[found.end() :] + end])
+    ordered = sorted(scenes, key=len, reverse=True)
+    numbered = [scene for scene in ordered if scene.isdigit()]  # may follow a word: frame10
+    for some, edge in ((ordered, "[a-z0-9]"), (numbered, "[0-9]")):
+        for scene in some:
+            found = re.search(rf"(?i)(?<!{edge}){re.escape(scene)}(?!{edge})", stem)
+            if found:
+                return "/".join([*folders, stem[: found.start()] + SCENE + stem[found.end() :] + end])
     return ""
 
 

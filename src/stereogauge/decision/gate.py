@@ -121,6 +121,8 @@ class Check(NamedTuple):
         """What was found, in one line."""
         if not self.limit:
             return self.note
+        if math.isnan(self.new):
+            return f"there is no score; it was {self.old:g}"
         return f"{self.old:g} became {self.new:g}, allowed {self.limit} {self.note}".strip()
 
 

@@ -61,13 +61,12 @@ def prepare(database: Database, steps: Sequence[Step] = STEPS) -> None:
             f"{wanted}); install the newer version to use it."
         )
     if database.read_only:
-        state = "holds no scores yet" if found is None else f"has the older schema version {found}"
-        remedy = (
-            "open it once for writing first"
-            if found is None
-            else f"run `stereogauge store upgrade {database.name}` once"
+        if found is None:
+            raise StoreError(f"{database.name} holds no scores; fill it with `stereogauge evaluate`.")
+        raise StoreError(
+            f"{database.name} has the older schema version {found} and was opened read-only; run `stereogauge store "
+            f"upgrade {database.name}` once."
         )
-        raise StoreError(f"{database.name} {state} and was opened read-only; {remedy}.")
     with database.writing() as connection:
         _upgrade(database, connection, steps)
 
