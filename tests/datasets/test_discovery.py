@@ -30,12 +30,16 @@ TRUTH = np.tile(np.linspace(5, 30, 60, dtype=np.float32), (40, 1))
         (["out/disp_teddy.png", "out/disp_cones.png", "out/log.txt"], "out/disp_{scene}.png"),
         (["a/000000_10-out.png", "b/000000_10-out.png"], "{algorithm}/{scene}-out.png"),
         (["teddy/disp.pfm.gz", "cones/disp.pfm.gz"], "{scene}/disp.pfm.gz"),
-        (["A/frame07.pfm", "A/frame12.pfm", "A/frame112.pfm"], "A/frame{scene}.pfm"),
         (["other.pfm", "notes.txt"], ""),
     ],
 )
 def test_the_template_of_results_is_found(names: list[str], template: str) -> None:
     assert results_template(names, SCENES) == template
+
+
+def test_numbers_of_scenes_may_follow_a_word() -> None:
+    names = ["A/frame07.pfm", "A/frame12.pfm", "A/frame112.pfm"]
+    assert results_template(names, {number: number for number in ("07", "12", "112")}) == "A/frame{scene}.pfm"
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from stereogauge.cli.running import chosen_scenes, found_results, print_layout
 from stereogauge.errors import FileError, StereogaugeError
 
 if TYPE_CHECKING:
+    from stereogauge.datasets.plausibility import Finding
     from stereogauge.io.files import DisparityFile
     from stereogauge.model import Calibration, Dataset, DisparityMap, ResultSet, Scene
 
@@ -172,7 +173,7 @@ def command(
     idle = border and used.border != "dataset" and used.region_rules.rule != "middlebury-v2"
     if idle:
         say(f"note: --border {border} has no effect under the protocol {used.name}; add --set border={border}")
-    for note in [*notes(table), *doubt_lines(found.doubts, scenes=len(scenes))]:
+    for note in [*notes(table), *doubt_lines(_of_one_scale(found.doubts, scenes, files), scenes=len(scenes))]:
         say(f"note: {note}")
     if out is not None:
         from stereogauge.figures.galleries import write_pictures
@@ -180,6 +181,21 @@ def command(
         with working("drawing"):
             written = write_pictures(out, last, scenes[0], used)
         say(f"{len(written)} pictures in {out}")
+
+
+def _of_one_scale(doubts: Sequence[Finding], scenes: Sequence[Scene], files: options.Files) -> list[Finding]:
+    """The doubts; where ground truth took the scale of the estimates, another scale would change both alike."""
+    from stereogauge.io.files import as_file
+
+    truths = {scene.id: as_file(scene.source("gt")) for scene in scenes}
+    lent = {name for name, file in truths.items() if file is not None and files.lends_scale(file.path)}
+    sentence = (
+        f"The map and the ground truth are in different units, and both were read with --scale {files.scale:g}: give the "
+        "scale of the ground truth with --gt-scale, and that of the estimates with --scale."
+    )
+    return [
+        replace(one, sentence=sentence) if one.kind == "wrong-scale" and one.scene in lent else one for one in doubts
+    ]
 
 
 def _truth_file(path: str, files: options.Files, calibration: Calibration) -> DisparityFile:

@@ -113,6 +113,12 @@ class Files(Declaration, frozen=True):
         """What `find_results` takes, with a manifest that lies elsewhere."""
         return {**self.decoding, "manifest": self.manifest}
 
+    def lends_scale(self, path: str | os.PathLike[str]) -> bool:
+        """Whether a ground truth that states no scale takes that of the estimates."""
+        from stereogauge.io.encodings import leaves_scale_open
+
+        return self.scale is not None and self.gt_scale is None and self.gt_encoding is None and leaves_scale_open(path)
+
     def truth_decoding(self, path: str | os.PathLike[str] | None) -> dict[str, Any]:
         """How the ground truth is read: as `--gt-…` says; a file that cannot be read without a scale, as the estimates.
 

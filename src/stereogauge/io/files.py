@@ -295,7 +295,7 @@ def load_mask(source: MaskSource) -> Mask:
         values = _some_values(pixels)
         raise FileError(
             f"{display_name(source)}: a mask is true where it is {white}, this one holds {values}; "
-            "say which value is meant with MaskFile(path, value=…)."
+            "say which value is meant with MaskFile(path, value=…), or as --labels FILE:NAME=VALUE."
         )
     return np.asarray(pixels == white)
 
