@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from stereogauge.model import Calibration, Dataset, DisparityMap, ResultSet, Scene
 
 Of = functools.partial(typer.Option, rich_help_panel=options.SCENES)
+ONE_SCALE = (
+    "The map and the ground truth are in different units, and both were read with one --scale: give the scale of the "
+    "ground truth with --gt-scale, and that of the estimates with --scale."
+)
 TRUTH_NAME = re.compile(r"(?i)(?:^|[^a-z])(?:gt|ground_?truth|truth)(?:[^a-z]|$)|disp\d?gt|disp_(?:occ|noc)")
 
 
@@ -187,14 +191,12 @@ def _of_one_scale(doubts: Sequence[Finding], scenes: Sequence[Scene], files: opt
     """The doubts; where ground truth took the scale of the estimates, another scale would change both alike."""
     from stereogauge.io.files import as_file
 
-    truths = {scene.id: as_file(scene.source("gt")) for scene in scenes}
-    lent = {name for name, file in truths.items() if file is not None and files.lends_scale(file.path)}
-    sentence = (
-        f"The map and the ground truth are in different units, and both were read with --scale {files.scale:g}: give the "
-        "scale of the ground truth with --gt-scale, and that of the estimates with --scale."
-    )
+    def lent(name: str) -> bool:
+        file = as_file(next(scene for scene in scenes if scene.id == name).source("gt"))
+        return file is not None and files.lends_scale(file.path)
+
     return [
-        replace(one, sentence=sentence) if one.kind == "wrong-scale" and one.scene in lent else one for one in doubts
+        replace(one, sentence=ONE_SCALE) if one.kind == "wrong-scale" and lent(one.scene) else one for one in doubts
     ]
 
 
