@@ -43,6 +43,7 @@ def check(scene, value: float, *, right: bool = False) -> None:
 
 PROJECTIONS = """P_rect_101: 1000 0 400 0 0 1000 200 0 0 0 1 0
 P_rect_103: 1000 0 400 -545 0 1000 200 0 0 0 1 0
+T_103: -0.545 0 0
 """
 
 
@@ -75,6 +76,9 @@ def test_driving_stereo_takes_the_baseline_from_the_translation(tmp_path: Path, 
     matrices = "P_rect_101: 1000 0 500 0 0 1000 200 0 0 0 1 0\nP_rect_103: 1000 0 500 -1089.2 0 1000 200 0 0 0 1 0\n"
     text(tmp_path / "half-image-calib" / "2018-07-09-16-11-56.txt", matrices + "T_103: -0.5446 0 0\n")
     assert load_dataset("drivingstereo", tmp_path)[0].calibration.baseline == pytest.approx(0.5446)
+    text(tmp_path / "half-image-calib" / "2018-07-09-16-11-56.txt", matrices)
+    calibration = load_dataset("drivingstereo", tmp_path)[0].calibration
+    assert (calibration.focal, calibration.baseline) == (1000, None), "no depth rather than one that is twice too large"
 
 
 def test_argoverse_with_its_objects(tmp_path: Path, picture: Write, text: Write) -> None:

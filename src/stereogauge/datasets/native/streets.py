@@ -48,7 +48,7 @@ def _driving_calibration(place: FoundScene) -> Calibration:
     """f of the rectified cameras and the length of T_103, the translation between them in metres.
 
     The fourth column of the projection matrix of half-size images is in pixels of the full size: it would give twice
-    the baseline.
+    the baseline, so that without T_103 that of half-size images is unknown.
     """
     pattern = f"**/{place.fields['variant']}-image-calib/*.txt"
     files = place.once(
@@ -59,7 +59,9 @@ def _driving_calibration(place: FoundScene) -> Calibration:
         return Calibration()
     found = read_kitti_calibration(path, DRIVING_CAMERAS)
     translation = kitti_vector(path, "T_103")
-    return replace(found, baseline=math.hypot(*translation)) if any(translation) else found
+    if any(translation):
+        return replace(found, baseline=math.hypot(*translation))
+    return found if place.fields["variant"] == "full" else replace(found, baseline=None)
 
 
 def _weather(place: FoundScene) -> dict[str, dict[str, str]]:
