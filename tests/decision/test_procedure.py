@@ -97,7 +97,7 @@ def test_a_metric_with_scores_on_one_scene_is_hardly_measured() -> None:
     assert found.claims[0].kind == "little-measured"
     assert [(one.term, one.where) for one in found.not_measured] == [("rms", "on 11 of 12 scenes")]
     assert "--metrics rms" in found.commands[0]
-    assert any(line.startswith("rms:all on s1, s2, ") for line in found.unknown)
+    assert any(line.startswith("Left out: rms:all on s1, s2, ") for line in found.unknown)
 
 
 def test_weights_of_two_regions_with_the_same_pixels_are_both_measured(cube_of: Build) -> None:
@@ -173,7 +173,11 @@ def test_a_coverage_just_below_the_need_is_told_from_it(cube_of: Build) -> None:
     found = sg.answer(
         cube_of(columns([5.0 + k / 10 for k in range(8)], [4.0] * 8), ["rms:all"], lost), weights={"rms": 1}
     )
-    assert any("covers 89.6 % of the pixels, and 90.0 % are needed" in line for line in found.unknown)
+    assert any("covers 89.6 % of the pixels, and 90 % are needed" in line for line in found.unknown)
+    found = sg.answer(
+        cube_of(columns([5.0] * 8, [4.0] * 8), ["rms:all"], lost), weights={"rms": 1}, completeness="92.5%"
+    )
+    assert any("covers 90 % of the pixels, and 92.5 % are needed" in line for line in found.unknown)
 
 
 def test_scenes_with_one_ground_truth_count_once(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from stereogauge.scores.aggregation import charged
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.scope import LEAST_COVERAGE, MissingRule
 from stereogauge.scores.selection import Dropped, Selection
-from stereogauge.text import percents_apart
+from stereogauge.text import percents_apart, stated_percent
 
 ALPHA = 0.05
 """The level of significance of tests over scenes."""
@@ -271,10 +271,10 @@ def considered(shares: Mapping[str, float], need: float) -> list[str]:
 def not_considered(shares: Mapping[str, float], need: float) -> list[Dropped]:
     """The other algorithms, with the reason."""
     kept = considered(shares, need)
-    lacking = {name: percents_apart(share, need) for name, share in shares.items() if name not in kept}
+    covered = {name: percents_apart(share, need)[0] for name, share in shares.items() if name not in kept}
     return [
-        Dropped("algorithm", name, f"it covers {covered} of the pixels, and {needed} are needed")
-        for name, (covered, needed) in lacking.items()
+        Dropped("algorithm", name, f"it covers {share} of the pixels, and {stated_percent(need)} are needed")
+        for name, share in covered.items()
     ]
 
 

@@ -106,7 +106,7 @@ TEMPLATES: Mapping[str, Parts] = {
     ),
     "not-compared": ("", "{names} {names_are} not compared: {reason}."),
     "last-place": ("", "{first} {reason}."),
-    "columns-left-out": ("", "{names} {names_are} left out: {reason}."),
+    "columns-left-out": ("", "Left out: {names} ({reason})."),
     "no-usual-range": (
         "",
         "No usual range is known for {names}: the worst score here counts as 1, so other algorithms in the selection "

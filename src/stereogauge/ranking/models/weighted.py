@@ -41,7 +41,7 @@ def weighted_scores(
             "contributions": score.by_term,
             "weights": score.weights,
             "effective_weights": score.effective,
-            "break_even": score.ties(int(np.argmin(score.value))),
+            "break_even": score.ties(int(score.order[0])),
         },
         axes={
             "contributions": ("algorithms", "terms"),
