@@ -103,3 +103,17 @@ def test_a_crop_of_a_gallery_holds_a_pixel_of_the_metric_where_nothing_differs()
     costs[80:, 5:9] = 0.0
     crop = most_different_crop([costs, costs], 0.2)
     assert np.isfinite(costs[crop.inside]).any()
+
+
+def test_the_picture_of_turning_gradients_shows_what_the_search_for_planes_starts_from() -> None:
+    """A jump turns no gradient beside it: the search smooths over flat pixels only, and so does the picture."""
+    y, x = np.mgrid[0:200, 0:300].astype(np.float32)
+    board = (x > 100) & (x < 200) & (y > 50) & (y < 150)
+    truth = np.where(board, 90 + 0.03 * y, 30 + 0.05 * x).astype(np.float32)
+    scene = sg.Scene("board", gt=truth, masks={"nonocc": np.ones(truth.shape, bool)}, resolution=0.25)
+    regions = SceneRegions(scene, sg.load_protocol("hci"))
+    picture = set_pictures(regions, ["direction-change"])["direction-change"]
+    limit = regions.protocol.geometry.plane_direction_change
+    surface = regions.geometry.mask(regions.geometry.surface)
+    assert surface[20:-20, 20:-20].mean() > 0.9
+    assert np.mean(picture.values[surface] >= limit) < 0.001

@@ -28,6 +28,7 @@ from stereogauge.kernels.edges import fill_rows, thin_runs
 from stereogauge.kernels.planes import direction_change
 from stereogauge.masks.geometry.connected import central_gradient
 from stereogauge.masks.geometry.edges import distance_to
+from stereogauge.masks.geometry.plane_search import Search, flat_pixels, smoothed_gradient
 from stereogauge.masks.geometry.sets import GeometrySets, Positions
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.measurement import Measurement
@@ -189,18 +190,16 @@ def _gradient(scene_regions: SceneRegions) -> Picture | None:
 
 
 def _direction_change(scene_regions: SceneRegions) -> Picture | None:
-    import cv2
-
     filled = _filled(scene_regions)
     if filled is None:
         return None
-    parameters = scene_regions.protocol.geometry
-    width = parameters.at(scene_regions.scene.resolution).plane_smoothing
-    parts = [np.clip(part, -1, 1) for part in central_gradient(filled)[:2]]
-    smooth = (cv2.GaussianBlur(part, (0, 0), width, borderType=cv2.BORDER_REPLICATE) for part in parts)
-    change = direction_change(*(np.asarray(part, np.float32) for part in smooth))
+    scene, parameters = scene_regions.scene, scene_regions.protocol.geometry
+    step = scene_regions.geometry.value_step
+    search = Search.of(filled, np.isfinite(scene.gt), scene.resolution, step, parameters)
+    flat = flat_pixels(search)
+    change = np.where(flat, direction_change(*smoothed_gradient(search, flat)), np.float32(np.nan))
     limit = parameters.plane_direction_change
-    title = f"turn of the smoothed gradient's direction; planes below {limit:.3g}"
+    title = f"turn of the smoothed gradient's direction on flat pixels; planes below {limit:.3g}"
     return Picture(title, change, "sequential", "rad per px", (0.0, 2 * limit), unknown=_unknown(scene_regions))
 
 

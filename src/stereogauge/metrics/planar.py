@@ -14,10 +14,10 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.set_scores import normal_angles, plane_distances, second_differences
+from stereogauge.kernels.set_scores import second_differences
 from stereogauge.masks.geometry.connected import whole_windows
 from stereogauge.masks.geometry.planes import PlanePoints, drawn_planes, fit_plane
-from stereogauge.masks.geometry.sets import Positions, Values
+from stereogauge.masks.geometry.sets import BUMPINESS, MISORIENTATION, OFFSET, Positions, Values, plane_errors
 from stereogauge.metrics.costs import PixelCosts, mean, percent
 from stereogauge.metrics.declaration import Parameter, metric, percentage
 from stereogauge.metrics.hci import HCI, VARIANT, is_above, nothing_measured
@@ -25,7 +25,6 @@ from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture, heat, own_limit
 from stereogauge.model import DisparityMap
 
-BUMPINESS, OFFSET, MISORIENTATION = range(3)
 BUMP_REACH = 4  # × s px: the distance at which relative bumps are measured
 OWN_PLANES = "planes fitted to the estimate itself, because there is no ground truth"
 PLANAR = "planar"
@@ -49,8 +48,33 @@ def _planes(m: Measurement) -> NDArray[np.float64]:
     return planes
 
 
-def _bumps(m: Measurement) -> Values:
-    return m.once("p-bump", lambda: second_differences(m.estimate, m.regions.geometry.planar))
+def _errors(m: Measurement, kind: int) -> Values:
+    """The errors of the estimate on planes; distances are positive in front of the plane.
+
+    An angle needs the estimate in the whole 5 × 5 window.
+    """
+    sets = m.regions.geometry
+
+    def errors() -> Values:
+        planes = sets.planes if kind == BUMPINESS else m.once("p-planes", lambda: _planes(m))
+        found = plane_errors(kind, m.estimate, sets.planar, sets.planar_label, planes)
+        if kind != MISORIENTATION:
+            return found
+        return np.where(whole_windows(m.estimate, beyond=True).ravel()[sets.planar], found, np.float32(np.nan))
+
+    return m.once(f"p {kind}", errors)
+
+
+def _truth_errors(m: Measurement, kind: int) -> Values:
+    """The same of the ground truth; none where the scene has none."""
+    sets = m.regions.geometry
+
+    def errors() -> Values:
+        if not m.scene.has("gt"):
+            return np.empty(0, np.float32)
+        return plane_errors(kind, m.gt, sets.planar, sets.planar_label, sets.planes)
+
+    return m.once(f"p-truth {kind}", errors)
 
 
 def _distant_differences(values: DisparityMap, pixels: Positions, reach: int) -> Values:
@@ -63,24 +87,6 @@ def _distant_differences(values: DisparityMap, pixels: Positions, reach: int) ->
         places = rows[chosen] // reach * np.int32(part.shape[1]) + columns[chosen] // reach
         found[chosen] = second_differences(part, places) / np.float32(reach)
     return found
-
-
-def _offsets(m: Measurement) -> Values:
-    """Signed distances, positive in front of the plane."""
-    sets = m.regions.geometry
-    planes = m.once("p-planes", lambda: _planes(m))
-    return m.once("p-off", lambda: plane_distances(m.estimate, sets.planar, sets.planar_label, planes))
-
-
-def _angles(m: Measurement) -> Values:
-    sets = m.regions.geometry
-    planes = m.once("p-planes", lambda: _planes(m))
-
-    def angles() -> Values:
-        found = np.asarray(normal_angles(m.estimate, sets.planar, sets.planar_label, planes))
-        return np.where(whole_windows(m.estimate, beyond=True).ravel()[sets.planar], found, np.float32(np.nan))
-
-    return m.once("p-mis", angles)
 
 
 def _empty(m: Measurement) -> str:
@@ -104,38 +110,22 @@ def _note(m: Measurement, kind: int, floor: float, unit: str) -> str:
     return "; ".join(notes)
 
 
-def _sizes(m: Measurement, kind: int, values: Values, unit: str) -> PixelCosts:
+def _sizes(m: Measurement, kind: int, unit: str) -> PixelCosts:
     """Sizes of failures; the note holds the ground truth's own mean."""
-    return _on_planes(m, np.abs(values), _note(m, kind, float(m.regions.geometry.plane_floors[kind]), unit))
+    return _on_planes(m, np.abs(_errors(m, kind)), _note(m, kind, float(m.regions.geometry.plane_floors[kind]), unit))
 
 
-def _truth_values(m: Measurement, kind: int) -> Values:
-    sets = m.regions.geometry
-    if not m.scene.has("gt"):
-        return np.empty(0, np.float32)
-    if kind == BUMPINESS:
-        return np.asarray(second_differences(m.gt, sets.planar))
-    measured = plane_distances if kind == OFFSET else normal_angles
-    return np.asarray(measured(m.gt, sets.planar, sets.planar_label, sets.planes))
-
-
-def _own_bumps(m: Measurement) -> Values:
-    """The Laplacians of the ground truth where it has them."""
-    own = m.once(f"p-truth {BUMPINESS}", lambda: _truth_values(m, BUMPINESS))
-    return np.asarray(own[~np.isnan(own)])
-
-
-def _beyond(m: Measurement, kind: int, values: Values, threshold: float) -> PixelCosts:
+def _beyond(m: Measurement, kind: int, threshold: float) -> PixelCosts:
     """Which sizes exceed the threshold; the note holds the ground truth's own percentage."""
-    own = is_above(m.once(f"p-truth {kind}", lambda: _truth_values(m, kind)), threshold)
+    own = is_above(_truth_errors(m, kind), threshold)
     known = own[~np.isnan(own)]
     floor = percent(float(known.sum()), known.size) if known.size else np.nan
-    return _on_planes(m, is_above(values, threshold), _note(m, kind, floor, " %"))
+    return _on_planes(m, is_above(_errors(m, kind), threshold), _note(m, kind, floor, " %"))
 
 
 def _offset_picture(m: Measurement) -> Picture:
     sets = m.regions.geometry
-    values = sets.spread(sets.planar, _offsets(m))
+    values = sets.spread(sets.planar, _errors(m, OFFSET))
     return heat(m, PLANAR, "offset from planes", values, "px", own_limit(p_off, m, values), signed=True)
 
 
@@ -158,7 +148,7 @@ def p_bump(m: Measurement) -> PixelCosts:
 
     0: perfectly even. Above 1: strongly bumpy.
     """
-    return _sizes(m, BUMPINESS, _bumps(m), " px")
+    return _sizes(m, BUMPINESS, " px")
 
 
 @_on_plane(
@@ -182,7 +172,11 @@ def p_bump_clip(m: Measurement, clip: float) -> PixelCosts:
     Without the bound a few gross outliers decide: on a wall one wrong patch weighs as much as all small bumps. 1 px is
     what the paper calls strongly bumpy. Profiles weigh this form.
     """
-    own, values = (np.minimum(np.abs(part), np.float32(clip)) / np.float32(clip) for part in (_own_bumps(m), _bumps(m)))
+    own, values = (
+        np.minimum(np.abs(part), np.float32(clip)) / np.float32(clip)
+        for part in (_truth_errors(m, BUMPINESS), _errors(m, BUMPINESS))
+    )
+    own = own[~np.isnan(own)]
     floor = float(own.mean()) if own.size else np.nan
     return _on_planes(m, values, _note(m, BUMPINESS, floor, ""))
 
@@ -200,7 +194,7 @@ def bumpiness(m: Measurement) -> PixelCosts:
     """`p-bump` on planar regions drawn by hand, for scenes without ground truth; NaN where none is drawn."""
     if drawn_planes(m.scene) is None:
         return PixelCosts(np.empty(0), positions=np.empty(0, np.int32), empty=NOT_DRAWN)
-    return _sizes(m, BUMPINESS, _bumps(m), " px")
+    return _sizes(m, BUMPINESS, " px")
 
 
 @metric(
@@ -244,7 +238,7 @@ def p_bump_rel(m: Measurement) -> PixelCosts:
 )
 def p_off(m: Measurement) -> PixelCosts:
     """Mean Euclidean distance of the points (x, y, E) to their plane in disparity space, in px. 0: on the plane."""
-    return _sizes(m, OFFSET, _offsets(m), " px")
+    return _sizes(m, OFFSET, " px")
 
 
 @_on_plane(
@@ -263,7 +257,7 @@ def p_mis(m: Measurement) -> PixelCosts:
     0: every patch is parallel to its plane; 90: orthogonal to it. A pixel whose window has a missing estimate is left
     out: a normal from fewer pixels is a noisier one.
     """
-    return _sizes(m, MISORIENTATION, _angles(m), "°")
+    return _sizes(m, MISORIENTATION, "°")
 
 
 @_percentage(
@@ -279,7 +273,7 @@ def p_mis(m: Measurement) -> PixelCosts:
 )
 def p_bump_bad(m: Measurement, threshold: float) -> PixelCosts:
     """Percentage of the estimated planar pixels whose Laplacian exceeds t px."""
-    return _beyond(m, BUMPINESS, _bumps(m), threshold)
+    return _beyond(m, BUMPINESS, threshold)
 
 
 @_percentage(
@@ -297,7 +291,7 @@ def p_bump_bad(m: Measurement, threshold: float) -> PixelCosts:
 )
 def p_off_bad(m: Measurement, threshold: float) -> PixelCosts:
     """Percentage of the estimated planar pixels farther than t px from their plane."""
-    return _beyond(m, OFFSET, _offsets(m), threshold)
+    return _beyond(m, OFFSET, threshold)
 
 
 @_percentage(
@@ -313,4 +307,4 @@ def p_off_bad(m: Measurement, threshold: float) -> PixelCosts:
 )
 def p_mis_bad(m: Measurement, threshold: float) -> PixelCosts:
     """Percentage of the estimated planar pixels whose normal is off by more than t degrees."""
-    return _beyond(m, MISORIENTATION, _angles(m), threshold)
+    return _beyond(m, MISORIENTATION, threshold)

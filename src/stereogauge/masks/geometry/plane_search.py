@@ -28,6 +28,7 @@ from stereogauge.kernels.planes import (
     quadratic_moments,
 )
 from stereogauge.masks.geometry.connected import (
+    Floats,
     bounding_window,
     central_gradient,
     components,
@@ -181,7 +182,7 @@ def find_planes(
 def _search(search: Search, random: np.random.Generator) -> Planes:
     labels = np.zeros(search.filled.shape, np.int16)
     surfaces: list[Surface] = []
-    flat = _flat(search)
+    flat = flat_pixels(search)
     for region in _regions(search, flat):
         for surface in _in_region(search, region & (labels == 0), flat, random):
             uncontested = replace(surface, mask=_uncontested(search, surface, labels, surfaces))
@@ -200,17 +201,15 @@ def _search(search: Search, random: np.random.Generator) -> Planes:
     return Planes(labels, np.array([s.plane for s in surfaces], dtype=np.float64).reshape(-1, 3))
 
 
-def _flat(search: Search) -> Mask:
+def flat_pixels(search: Search) -> Mask:
     """Known pixels off jumps: those on which a surface may lie."""
     return np.asarray((central_gradient(search.filled)[2] <= search.steepest) & search.known)
 
 
-def steady_direction(search: Search, flat: Mask) -> Mask:
-    """Flat pixels where the smoothed gradient vectors turn by less than the allowed angle per pixel.
+def smoothed_gradient(search: Search, flat: Mask) -> tuple[Floats, Floats]:
+    """The gradient, smoothed: the vectors rather than their angles, which wrap at ±π.
 
-    The vectors are smoothed rather than their angles, which wrap at ±π, and only over flat pixels, so that a jump does
-    not turn the vectors beside it. Where the gradient is weak its direction is noise, and the change of the vector
-    itself counts, relative to a weak slope.
+    Only flat pixels count, so that a jump does not turn the vectors beside it.
     """
     import cv2
 
@@ -221,9 +220,17 @@ def steady_direction(search: Search, flat: Mask) -> Mask:
         for part in (along_x, along_y, np.ones_like(along_x))
     ]
     whole = np.maximum(sums[2], np.float32(1e-3))
-    smooth_x, smooth_y = (np.asarray(part / whole, np.float32) for part in sums[:2])
-    turning = direction_change(smooth_x, smooth_y) < search.direction_change
-    changing = vector_change(smooth_x, smooth_y) < search.direction_change * WEAK_SLOPE
+    return np.asarray(sums[0] / whole, np.float32), np.asarray(sums[1] / whole, np.float32)
+
+
+def steady_direction(search: Search, flat: Mask) -> Mask:
+    """Flat pixels where the smoothed gradient turns by less than the allowed angle per pixel.
+
+    Where it is weak its direction is noise, and the change of the vector itself counts, relative to a weak slope.
+    """
+    smooth = smoothed_gradient(search, flat)
+    turning = direction_change(*smooth) < search.direction_change
+    changing = vector_change(*smooth) < search.direction_change * WEAK_SLOPE
     return np.asarray((turning | changing) & flat)
 
 

@@ -40,6 +40,8 @@ SOURCES = ("masks/geometry", "protocol.py", "kernels", "native")
 """The code that sets depend on; whole folders, since modules move between them."""
 Positions = NDArray[np.int32]
 Values = NDArray[np.float32]
+BUMPINESS, OFFSET, MISORIENTATION = range(3)
+"""The kinds of errors on planes, and their places in `GeometrySets.plane_floors`."""
 
 
 class GeometrySets(Struct, frozen=True):
@@ -243,20 +245,25 @@ def _refusal(truth: DisparityMap | None, known: Mask, parameters: GeometryParame
     return f"not applicable: ground truth covers {coverage:.3g} % of the image, at least {least:g} % is needed"
 
 
+def plane_errors(
+    kind: int, disparity: DisparityMap, planar: Positions, labels: NDArray[np.int16], planes: NDArray[np.float64]
+) -> Values:
+    """How a map fails on planes, per pixel of `planar`: |Laplacian|, signed distance or angle, NaN where unknown."""
+    if kind == BUMPINESS:
+        return np.asarray(second_differences(disparity, planar))
+    measured = plane_distances if kind == OFFSET else normal_angles
+    return np.asarray(measured(disparity, planar, labels, planes))
+
+
 def _floors(
     truth: DisparityMap | None, planar: Positions, labels: NDArray[np.int16], planes: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     floors = np.full(3, np.nan)
     if truth is None or not planar.size:
         return floors
-    errors = (
-        second_differences(truth, planar),
-        np.abs(plane_distances(truth, planar, labels, planes)),
-        normal_angles(truth, planar, labels, planes),
-    )
-    for position, values in enumerate(errors):
-        total, count = sum_and_count(values)
-        floors[position] = total / count if count else np.nan
+    for kind in (BUMPINESS, OFFSET, MISORIENTATION):
+        total, count = sum_and_count(np.abs(plane_errors(kind, truth, planar, labels, planes)))
+        floors[kind] = total / count if count else np.nan
     return floors
 
 
