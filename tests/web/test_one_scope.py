@@ -228,6 +228,26 @@ class TestPages:
         ids = visitor.page.evaluate("[...document.querySelectorAll('[id]')].map(one => one.id)")
         assert len(ids) == len(set(ids))
 
+    @pytest.mark.parametrize(
+        ("address", "said"),
+        [
+            ("#versus?dataset=weighed&first=Nobody", "no algorithm called Nobody"),
+            ("#compare?dataset=weighed&second=Nobody", "no algorithm called Nobody"),
+            ("#metrics?dataset=weighed&mark=Nobody", "no algorithm called Nobody"),
+            ("#leaderboard?dataset=weighed&column=bad@7:all", "no column called bad@7:all"),
+            ("#metrics?dataset=weighed&plot=rms:all&plot=bad@7:all", "no column called bad@7:all"),
+            ("#leader?dataset=weighed", "no page called leader"),
+        ],
+    )
+    def test_names_that_are_not_here_are_not_replaced_silently(self, visitor: Visitor, address: str, said: str) -> None:
+        visitor.go(address)
+        assert said in visitor.page.inner_text("#strays")
+        assert "others are shown" in visitor.page.inner_text("#strays")
+        visitor.choose("dataset")
+        visitor.page.locator("#sheet [data-part=dataset] input:not(:checked)").first.click()
+        visitor.ready()
+        assert visitor.page.inner_text("#strays") == ""
+
     def test_a_phone_has_one_button_and_short_rows(self, visitor: Visitor) -> None:
         visitor.page.set_viewport_size({"width": 390, "height": 800})
         visitor.go("#leaderboard?dataset=weighed")

@@ -6,12 +6,15 @@ import { closeSheet, drawBar } from "./bar.js";
 import { button, h, put, say } from "./dom.js";
 import { drawing } from "./drawing.js";
 import { close, open } from "./popup.js";
+import { strayNames } from "./scope.js";
 import * as state from "./state.js";
 import { emptyStore, explain, refused } from "./states.js";
 import { onTheme, startTheme } from "./theme.js";
 
 const content = document.getElementById("content");
 const context = { catalogue: null, datasets: [], scenes: [], algorithms: [], columns: [], styles: new Map() };
+const strays = h("div#strays");
+content.before(strays);
 const EMBEDDED = document.documentElement.classList.contains("embed");
 let shown = null;
 
@@ -92,13 +95,21 @@ async function showView() {
     }
     if (EMBEDDED) drawWayOut();
     else if (some) drawBar(context);
+    drawStrays();
     await shown.view.refresh();
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
     drawNavigation();
+    put(strays);
     explain(content, problem);
     shown = null;
   }
+}
+
+/** Say which names of the address are not here; without them the page is as it is shown. */
+function drawStrays() {
+  const said = strayNames(context).map(({ kind, name }) => [`no ${kind} called `, h("bdi", name), "; "]);
+  put(strays, said.length > 0 && refused("This link names something that is not here: ", said, "others are shown."));
 }
 
 /** Put the link to the whole site under an embedded page; it leads to the very view that the frame shows. */

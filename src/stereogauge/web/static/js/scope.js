@@ -86,9 +86,25 @@ export function panesOf(context, algorithm, column = null) {
   return [`estimate~${name}`, pictured ? `metric~${name}~${encodeURIComponent(metric)}` : `error~${name}`];
 }
 
+/** What single pages name beside the scope, by what it is. */
+const NAMED = {
+  algorithm: ["first", "second", "mark", "lines"],
+  column: ["column", "duel", "glance", "histogram", "plot"],
+};
+
+/** The names in the address that nothing here has: of a page, an algorithm or a column. Others are shown instead. */
+export function strayNames(context) {
+  const known = { algorithm: namesOf(context.algorithms), column: context.columns.map((one) => one.id) };
+  const strays = Object.entries(NAMED).flatMap(([kind, names]) => {
+    const stated = new Set(names.flatMap(state.all)).difference(new Set(known[kind]));
+    return [...stated].map((name) => ({ kind, name }));
+  });
+  return state.unknownView() ? [{ kind: "page", name: state.unknownView() }, ...strays] : strays;
+}
+
 /** What can be looked at, data set first: its key, words, and changes of the address. */
 export function testBeds(context) {
-  const none = state.without(...state.SCOPE, "scene", "pane", "column", "glance", "plot", "at", "model");
+  const none = state.without(...state.SCOPE, ...Object.values(NAMED).flat(), "scene", "pane", "at", "model");
   return context.datasets.flatMap((one) =>
     one.protocols.map((key, at) => {
       const protocol = context.catalogue.protocols.find((other) => other.key === key);

@@ -46,12 +46,15 @@ function read() {
   const params = new URLSearchParams(query);
   if (params.has("completeness")) params.set("need", params.get("completeness")); // as older links call it
   params.delete("completeness");
-  return { hash: location.hash, view: Object.hasOwn(VIEWS, view) ? view : "answer", params };
+  const known = Object.hasOwn(VIEWS, view);
+  return { hash: location.hash, view: known ? view : "answer", unknown: known ? "" : view, params };
 }
 
 let current = read();
 
 export const view = () => current.view;
+/** A page that the address names and nobody knows; the first page is shown instead. */
+export const unknownView = () => current.unknown;
 export const get = (name, otherwise = null) => current.params.get(name) ?? otherwise;
 export const all = (name) => current.params.getAll(name);
 export const has = (name) => current.params.has(name);
