@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import httpx
@@ -101,3 +102,16 @@ class TestInTheBrowser:
             for place, value in enumerate(table["values"][table["algorithms"].index(name)])
         }
         assert {(column, float(value)) for column, value in shown} <= values
+
+    def test_each_term_of_saved_bars_has_a_colour_of_its_own(self, visitor: Visitor, tmp_path: Path) -> None:
+        terms = [f"{metric}:{region}" for metric in ("rms", "bad@1", "bad@2") for region in ("all", "nonocc", "disc")]
+        visitor.go("#compare?missing=drop-algorithm&bars=terms&" + "&".join(f"weights={one}%3D1" for one in terms))
+        with visitor.page.expect_download() as saved:
+            visitor.page.click('[data-take=weighted-scores] button:text-is("SVG")')
+        saved.value.save_as(tmp_path / "bars.svg")
+        fills = re.findall(r'fill="(rgb[^"]+|#[0-9a-fA-F]{6})"', (tmp_path / "bars.svg").read_text(encoding="utf-8"))
+        swatches = visitor.page.eval_on_selector_all(
+            "#bars .key i.swatch", "all => all.map(one => getComputedStyle(one).backgroundColor.replaceAll(' ', ''))"
+        )
+        assert len(set(swatches)) == len(terms)
+        assert set(swatches) <= {one.replace(" ", "") for one in fills}

@@ -38,14 +38,21 @@ export const ink = (name) => getComputedStyle(root).getPropertyValue(`--${name}`
 
 const DIMMEST = 120;
 
+const partsOf = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
+
+/** A colour such as #0072B2 mixed with a share of white. */
+export const lightened = (colour, white) =>
+  `rgb(${partsOf(colour)
+    .map((part) => Math.round(part + (255 - part) * white))
+    .join()})`;
+
 /**
  * An algorithm's colour; what would vanish on dark paper is mixed with white until it shows, black becomes light grey.
  */
 export function shown(colour) {
   if (!isDark() || !/^#[0-9a-f]{6}$/i.test(colour)) return colour;
-  const parts = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
-  const light = 0.299 * parts[0] + 0.587 * parts[1] + 0.114 * parts[2];
+  const [red, green, blue] = partsOf(colour);
+  const light = 0.299 * red + 0.587 * green + 0.114 * blue;
   if (light >= DIMMEST) return colour;
-  const white = light < 20 ? 0.85 : (DIMMEST - light) / (255 - light);
-  return `rgb(${parts.map((part) => Math.round(part + (255 - part) * white)).join()})`;
+  return lightened(colour, light < 20 ? 0.85 : (DIMMEST - light) / (255 - light));
 }

@@ -12,6 +12,7 @@ import { owned, purposeWords } from "../scope.js";
 import { scoreIn } from "../scores.js";
 import * as state from "../state.js";
 import { orRefused } from "../states.js";
+import { lightened } from "../theme.js";
 import { grouped, refocused } from "../weights.js";
 import { badge, idMark, isolated, lowerFirst, named, termWords } from "../words.js";
 import { drawDensity, offerDensity, waitForDensity } from "./density.js";
@@ -22,6 +23,9 @@ import { leftOut } from "./leaderboard.js";
 import { weightSliders } from "./sliders.js";
 
 const SEGMENTS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00"];
+/** The colour of a piece of a bar; those that share one are told apart by how light they are. */
+const shade = (index) =>
+  lightened(SEGMENTS[index % SEGMENTS.length], Math.min(0.3 * Math.floor(index / SEGMENTS.length), 0.75));
 const MOST_LINES = 12;
 const FIRST_FEW = 3;
 
@@ -159,11 +163,6 @@ export function create(root, context) {
     last = answer;
     const pieces = segments(answer);
     const longest = Math.max(...answer.rows.map((row) => drawable(row.value) ?? 0), 1e-12);
-    const shade = (index) => {
-      const lighter = Math.floor(index / SEGMENTS.length);
-      const own = SEGMENTS[index % SEGMENTS.length];
-      return lighter ? `color-mix(in srgb, ${own} ${100 - 30 * lighter}%, var(--paper))` : own;
-    };
     const piece = (contributions, value) => {
       const width = (amount) => `${(100 * Math.max(0, amount)) / longest}%`;
       return ({ words, terms }, place) => {
@@ -227,7 +226,7 @@ export function create(root, context) {
         order,
       })),
     );
-    const colour = { domain: pieces.map((one) => one.words), range: SEGMENTS };
+    const colour = { domain: pieces.map((one) => one.words), range: pieces.map((_, index) => shade(index)) };
     return {
       data: { values },
       mark: "bar",
