@@ -220,6 +220,16 @@ def test_pictures_hold_the_scores_own_values() -> None:
     assert np.nanmean(np.abs(offset.values)) == pytest.approx(found["p-off"].value, rel=1e-5)
 
 
+def test_pictures_of_relative_bumps_have_the_range_of_bumps_whatever_the_map() -> None:
+    limits = set()
+    for size in (0.02, 20.0):
+        noisy = PLANE + np.random.default_rng(0).normal(0, size, PLANE.shape).astype(np.float32)
+        relative = sg.picture(noisy, wall(), "p-bump-rel")
+        assert np.nanmean(relative.values) == pytest.approx(scores(noisy)["p-bump-rel"].value, rel=1e-5)
+        limits |= {relative.limits, sg.picture(noisy, wall(), "p-bump").limits}
+    assert len(limits) == 1
+
+
 def test_directions_of_a_turned_plane_are_turned() -> None:
     """Gradient (0.3, −0.2) against its mirror image (0.3, 0.2): twice atan(2/3), to the width of a bin."""
     mirrored = (50 + SLOPE_X * X - SLOPE_Y * Y).astype(np.float32)

@@ -129,6 +129,12 @@ def _offset_picture(m: Measurement) -> Picture:
     return heat(m, PLANAR, "offset from planes", values, "px", own_limit(p_off, m, values), signed=True)
 
 
+def _relative_picture(m: Measurement) -> Picture:
+    """On the range of `p-bump`, so that pictures of several maps compare."""
+    values = p_bump_rel.shown(m)
+    return heat(m, PLANAR, p_bump_rel.name, values, "px", own_limit(p_bump, m, values))
+
+
 _on_plane = functools.partial(metric, missing="left out", needs=(), region=PLANAR, reduce=mean)
 _percentage = functools.partial(percentage, source=VARIANT, missing="left out", needs=(), region=PLANAR)
 
@@ -207,6 +213,7 @@ def bumpiness(m: Measurement) -> PixelCosts:
     region=PLANAR,
     reduce=mean,
     worst_pixel=lambda scene: 8 * scene.span,
+    picture=_relative_picture,
     version=7,
 )
 def p_bump_rel(m: Measurement) -> PixelCosts:
