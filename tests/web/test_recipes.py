@@ -25,7 +25,7 @@ from stereogauge import open_store
 from stereogauge.cli.serve import command
 from stereogauge.web.app import create_app
 from stereogauge.web.security import LOCAL_HOSTS
-from stereogauge.web.server import server_config
+from stereogauge.web.server import SOCKETS_CLIENT, server_config
 from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource
 from stereogauge.web.submissions.api import HostedSubmissions
@@ -71,7 +71,7 @@ def site_behind(place: Path, store: Path) -> Iterator[HostedSubmissions]:
         taken = HostedSubmissions(opened, source, store.parent / "submissions", RULES, make_worker=SameProcess)
         app = create_app(Site(source, RULES.hidden, taken), (*LOCAL_HOSTS, SITE))
         options = {"uds": str(place), "log_level": "error", "timeout_graceful_shutdown": 1}
-        server = uvicorn.Server(server_config(app, ["*"], **options))
+        server = uvicorn.Server(server_config(app, [SOCKETS_CLIENT], **options))
         thread = threading.Thread(target=server.run)
         thread.start()
         try:
@@ -190,3 +190,17 @@ def test_recipes_name_options_that_exist() -> None:
     own = re.search(r"install -d -o stereo (.*)", image)[1].split()  # type: ignore[index]
     mounted = [volume.split(":")[:2] for volume in site["volumes"]]
     assert {place for volume, place in mounted if volume in compose["volumes"]} <= set(own)
+
+
+def test_a_visitor_behind_a_socket_chooses_no_address(small_store: Path, tmp_path: Path) -> None:
+    """A proxy that appends to X-Forwarded-For passes on what the visitor wrote before its own entry."""
+    place = tmp_path / "site.sock"
+    store = Path(shutil.copy(small_store, tmp_path))
+    with (
+        site_behind(place, store) as taken,
+        httpx.Client(transport=httpx.HTTPTransport(uds=str(place)), base_url=f"http://{SITE}/api/v1/") as client,
+    ):
+        for number in range(3):
+            stated = {"X-Forwarded-For": f"6.6.6.{number}, 10.0.0.9", "Authorization": "Bearer sg_wrong"}
+            assert client.get("submissions", headers=stated, timeout=60).status_code == 401
+        assert list(taken.tokens._failures) == ["10.0.0.9"]

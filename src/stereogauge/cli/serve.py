@@ -186,7 +186,7 @@ def _run(site: Site, export: Path | None, host: str, port: int, names: list[str]
         return
     import uvicorn
 
-    from stereogauge.web.server import UNIX, listening, server_config
+    from stereogauge.web.server import SOCKETS_CLIENT, UNIX, listening, server_config
 
     unix = host.startswith(UNIX)
     sockets = listening(host, port)
@@ -194,5 +194,7 @@ def _run(site: Site, export: Path | None, host: str, port: int, names: list[str]
     app = create_app(site, (*LOCAL_HOSTS, *names, *own))
     shown = f"[{host}]" if ":" in host else host
     say(f"{host if unix else f'http://{shown}:{port}/'}  (stop with Ctrl-C)")
-    config = server_config(app, ["*"] if unix else proxies, log_level="warning", timeout_graceful_shutdown=5)
+    config = server_config(
+        app, [*proxies, SOCKETS_CLIENT] if unix else proxies, log_level="warning", timeout_graceful_shutdown=5
+    )
     uvicorn.Server(config).run(sockets)

@@ -30,6 +30,8 @@ LIMITED_LOGS = ("uvicorn.error", "stereogauge.web.refusals", "stereogauge.web.se
 """Logs in which a stranger can cause as many lines as requests."""
 
 UNIX = "unix:"
+SOCKETS_CLIENT = "127.0.0.1"
+"""The address of a proxy that uses a socket in the file system."""
 LACKING = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 """What the system says about an address of a kind that it does not have, such as ::1 where there is no IPv6."""
 
@@ -76,6 +78,7 @@ class LimitedProtocol(H11Protocol):
             transport.abort()
             return
         super().connection_made(transport)
+        self.client = self.client or (SOCKETS_CLIENT, 0)
         self._look_later()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -152,7 +155,7 @@ def _unix_socket(path: Path) -> socket.socket:
 
 def server_config(app: FastAPI, proxies: Sequence[str] = (), **options: Any) -> uvicorn.Config:
     """The configuration of a server; an address that a request states in X-Forwarded-For counts only when one of
-    `proxies` sent it; "*" is any, for a socket that only a proxy reaches.
+    `proxies` sent it, and of several addresses the last one that is none of `proxies`.
     """
     _free_large_arrays()
     believed: dict[str, Any] = {"proxy_headers": bool(proxies), "forwarded_allow_ips": list(proxies)}
