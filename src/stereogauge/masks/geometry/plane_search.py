@@ -126,10 +126,9 @@ def is_plane(search: Search, surface: Surface, free: Mask) -> bool:
     gradually too, but each is close to its own nearly everywhere. `free` are the flat pixels on which a surface may go
     on.
     """
-    gradual = _gradual_share(search, surface, free)
     if surface.has_shape_of_plane(search.tolerance):
-        return gradual < GRADUAL or _apart_share(search, surface) < APART
-    return surface.residual <= FLAT * search.tolerance and gradual < GRADUAL_IF_BENT
+        return _gradual_share(search, surface, free) < GRADUAL or _apart_share(search, surface) < APART
+    return surface.residual <= FLAT * search.tolerance and _gradual_share(search, surface, free) < GRADUAL_IF_BENT
 
 
 def _apart_share(search: Search, surface: Surface) -> float:
