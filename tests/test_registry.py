@@ -299,18 +299,24 @@ def test_what_is_wrong_with_a_plug_in_is_one_sentence(
     assert "Traceback" not in done.stderr
 
 
-def test_a_plain_function_of_a_file_is_a_metric(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["largest-error", "largest_error"])
+def test_a_plain_function_of_a_file_is_a_metric(tmp_path: Path, name: str) -> None:
     (tmp_path / "mine.py").write_text("def largest_error(estimate, truth):\n    return abs(estimate - truth).max()\n")
-    done = _compared(tmp_path, "largest-error")
+    done = _compared(tmp_path, name)
     assert done.returncode == 0, done.stderr
     assert "2.00" in done.stdout
+    shown = _run(tmp_path, "metrics", name, "--plugin", "mine.py")
+    assert shown.stdout.split()[:2] == ["id", "largest-error"]
 
 
 def _compared(folder: Path, metric: str) -> subprocess.CompletedProcess[str]:
     truth = np.tile(np.linspace(5, 30, 60, dtype=np.float32), (40, 1))
     sg.write_disparity(folder / "gt.pfm", truth)
     sg.write_disparity(folder / "mine.pfm", truth + 2)
-    words = ["compare", "gt.pfm", "mine.pfm", "-m", metric, "-r", "all", "--plugin", "mine.py"]
+    return _run(folder, "compare", "gt.pfm", "mine.pfm", "-m", metric, "-r", "all", "--plugin", "mine.py")
+
+
+def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "stereogauge", *words], cwd=folder, capture_output=True, text=True, check=False
     )

@@ -9,7 +9,6 @@ import typer
 
 from stereogauge.cli import options
 from stereogauge.cli.output import print_entry, print_json, print_rows
-from stereogauge.errors import unknown_name
 from stereogauge.text import json_value
 
 USUAL = ("bad", "rms", "mae", "d1", "quantile", "density", "invalid")
@@ -20,14 +19,11 @@ def command(
     form: options.OutputFormat = options.Format.table,
 ) -> None:
     """List the metrics, or show one in full."""
-    from stereogauge.metrics.registry import canonical, metrics
+    from stereogauge.metrics.registry import declared_metric, metrics
 
     known = metrics()
-    name = None if name is None else canonical(name)
-    if name is not None and name.partition("@")[0] not in known:
-        raise unknown_name("metric", name.partition("@")[0], known)
     listed = [*(known[usual] for usual in USUAL), *(metric for key, metric in known.items() if key not in USUAL)]
-    rows = [declaration(metric) for metric in ([known[name.partition("@")[0]]] if name else listed)]
+    rows = [declaration(metric) for metric in ([declared_metric(name)] if name else listed)]
     if form is options.Format.json:
         print_json(rows[0] if name else rows)
     elif form is options.Format.csv:

@@ -55,12 +55,18 @@ def canonical(text: str) -> str:
 def parse_metric(text: str) -> BoundMetric:
     """The metric that an id such as `bad@1`, or another name of it such as `bad1`, means."""
     family, at, arguments = canonical(text).partition("@")
+    return declared_metric(family).bind(*(read_arguments("Metric", text, arguments) if at else ()))
+
+
+def declared_metric(text: str) -> Metric:
+    """The declaration of an id such as `bad@1`, of us, of a plug-in, or of a plain function in a plug-in's file."""
+    family = canonical(text).partition("@")[0]
     known = metrics()
     if family not in known and (function := plugin_function(family)) is not None:
-        metric_id(function)
+        family = metric_id(function)
     if family not in known:
         raise unknown_name("metric", family, [*known, *ALIASES])
-    return known[family].bind(*(read_arguments("Metric", text, arguments) if at else ()))
+    return known[family]
 
 
 def is_declared(text: str) -> bool:
