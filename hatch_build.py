@@ -25,6 +25,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -160,7 +161,7 @@ class Build:
         made = OBJECTS / f"{source.stem}-{level}-{key[:24]}.o"
         if not made.exists():
             OBJECTS.mkdir(parents=True, exist_ok=True)
-            unfinished = made.with_suffix(f".{os.getpid()}.o")
+            unfinished = made.with_suffix(f".{_own_name()}.o")
             _run([*self.command(), *flags, "-c", str(source), "-o", str(unfinished)])
             unfinished.replace(made)
         return made
@@ -174,7 +175,7 @@ class Build:
             objects = list(pool.map(lambda item: str(self.compile(*item)), work))
         folder.mkdir(parents=True, exist_ok=True)
         library = folder / self.name
-        unfinished = library.with_name(f"{os.getpid()}-{self.name}")
+        unfinished = library.with_name(f"{_own_name()}-{self.name}")
         link = ["-shared", *(["-nostdlib++"] if self.zig or self.system == "macos" else ["-static-libgcc"])]
         more = ([] if self.system == "windows" else ["-lm"]) + (
             [] if self.system == "macos" or self.sanitize else ["-s"]
@@ -182,6 +183,11 @@ class Build:
         _run([*self.command(), *link, *objects, "-o", str(unfinished), *more])
         unfinished.replace(library)
         return library
+
+
+def _own_name() -> str:
+    """What no other thread of any process calls its files: two of them may build at the same moment."""
+    return f"{os.getpid()}-{threading.get_ident()}"
 
 
 @functools.cache

@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+import stereogauge as sg
 from stereogauge import StereogaugeError, rank
 from stereogauge.ranking import ScoreCube
+from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.profile import load_profile, property_of, shipped_profiles
 from stereogauge.ranking.ranks import normalised
 from stereogauge.ranking.weighted_score import break_even, effective_weights, weigh
@@ -274,13 +276,19 @@ class TestOneScore:
         assert score.contributions[:, 0] == pytest.approx(by_hand)
         assert score.contributions[:, 1] == pytest.approx(0.5 * values[:, 1, 0] / 80)
 
-    def test_a_draw_of_scenes_has_the_mean_of_their_contributions(self, cube_of: Build) -> None:
-        values = np.random.default_rng(6).random((3, 4, 2))
+    def test_intervals_of_an_order_are_those_of_an_answer(self, cube_of: Build) -> None:
+        values = np.random.default_rng(6).random((3, 8, 2))
         values[:, 2, 1] = NAN
-        score, _ = weigh(cube_of(values, ("bad@1:all", "f-por:fine")), {"bad@1": 1, "f-por": 1})
-        drawn = score.resampled(np.array([[1, 1, 1, 1], [0, 3, 1, 0]]))
-        assert drawn[0] == pytest.approx(score.value)
-        assert drawn[1] == pytest.approx((3 * score.contributions[:, 1] + score.contributions[:, 2]) / 4)
+        cube = cube_of(values, ("bad@1:all", "f-por:fine"))
+        weights = {"bad@1": 1.0, "f-por": 1.0}
+        answer = sg.answer(cube, weights=weights, draws=500, seed=3)
+        drawn = bootstrap(cube, "weighted", weights=weights, draws=500, seed=3)
+        assert drawn.algorithms == tuple(place.algorithm for place in answer.places)
+        for name in ("score", "rank"):
+            kind = "value" if name == "score" else "rank"
+            for end in ("low", "high"):
+                own = [getattr(place, f"{name}_{end}") for place in answer.places]
+                assert own == pytest.approx(getattr(drawn, f"{kind}_{end}"), abs=1e-12)
 
 
 @pytest.mark.parametrize("name", shipped_profiles())

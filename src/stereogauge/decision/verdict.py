@@ -338,9 +338,7 @@ def certain_places(score: WeightedScore, cube: ScoreCube, purpose: Profile, sett
     value = score.value
     ranks = final_ranks(value)
     under_weights = (final_ranks(score.perturbed(settings.draws, settings.seed)) == 1).mean(axis=0)
-    drawn = np.round(value[None], DIGITS)
-    if score.costs.units > 1:
-        drawn = np.round(redrawn_means(score.unit_contributions, settings.draws, settings.seed), DIGITS)
+    drawn = score.redrawn(settings.draws, settings.seed)
     tested = against(score, first, settings)
     low, high = rank_interval(final_ranks(drawn))
     score_low, score_high = np.quantile(drawn, tails(), axis=0)

@@ -135,6 +135,8 @@ def bootstrap(
 ) -> Bootstrap:
     """Draw as many scenes as there are, with replacement, `draws` times, and rank again on each draw.
 
+    Weighted scores are drawn as an answer draws them, by random weights of the scenes: see `redrawn_means`.
+
     Says nothing about metrics or regions that were not selected, and little on very few scenes: four scenes have 35
     different draws. One scene has a single draw and is refused.
     """
@@ -146,19 +148,23 @@ def bootstrap(
     cube = selected(scores, metrics, regions, scenes, algorithms).limited(least_coverage, least_support)
     read, options = declared.read(cube, options)
     costs, selection = prepare(read, missing_rule(missing), missing_pixels_rule(missing_pixels))
-    count = len(costs.scenes)
     if costs.units < 2:
         raise StereogaugeError(
             "A bootstrap draws scenes and needs at least two independent ones; the selection has "
             f"{', '.join(costs.scenes)}."
         )
-    multiplicity = resample_scenes(costs.units, draws, seed)[:, costs.unit_of]
-    whole = declared.draw(costs, np.ones((1, count), np.int64), **options)[0]
-    figures = np.round(declared.draw(costs, multiplicity, **options), DIGITS)
+    if declared.redraw is not None:
+        whole = declared.compute(costs, **options).value
+        figures = declared.redraw(costs, draws, seed, level, **options)
+    else:
+        whole = declared.draw(costs, np.ones((1, len(costs.scenes)), np.int64), **options)[0]
+        multiplicity = resample_scenes(costs.units, draws, seed)[:, costs.unit_of]
+        figures = np.round(declared.draw(costs, multiplicity, **options), DIGITS)
     ranks = final_ranks(figures, classes=declared.classes)
     order = np.lexsort((np.arange(len(whole)), whole))
     rank_low, rank_high = rank_interval(ranks, level)
     value_low, value_high = np.quantile(figures, tails(level), axis=0)
+    value_low = np.maximum(value_low, min(0.0, float(whole.min())))  # widened draws may go below what a score can be
     return Bootstrap(
         model=model,
         value_name="group" if declared.classes else declared.value_name,

@@ -93,10 +93,11 @@ class Model(Struct, frozen=True):
 
     `compute(costs, **options)` returns an `Outcome`. `resample(costs, multiplicity, **options)`, where a model has
     it, gives the figures that decide the order (ascending) for many draws of scenes at once: multiplicity (draws,
-    scenes) → (draws, algorithms); without it the bootstrap calls `compute` for each draw. `narrow(cube, **options)`
-    keeps the columns that the model reads, so that a gap elsewhere removes no algorithm; before, `resolve(cube,
-    options)` may replace options that depend on the scores. `options` names what a user may set, with its meaning.
-    `classes` is true where ranks number classes of algorithms instead of places.
+    scenes) → (draws, algorithms); without it the bootstrap calls `compute` for each draw. A model whose figures are
+    means over scenes may have `redraw(costs, draws, seed, level, **options)` instead, which draws by itself.
+    `narrow(cube, **options)` keeps the columns that the model reads, so that a gap elsewhere removes no algorithm;
+    before, `resolve(cube, options)` may replace options that depend on the scores. `options` names what a user may set,
+    with its meaning. `classes` is true where ranks number classes of algorithms instead of places.
     """
 
     id: str
@@ -106,6 +107,7 @@ class Model(Struct, frozen=True):
     value_name: str
     compute: Callable[..., Outcome]
     resample: Callable[..., Values] | None = None
+    redraw: Callable[..., Values] | None = None
     narrow: Callable[..., ScoreCube] | None = None
     resolve: Callable[[ScoreCube, dict[str, Any]], dict[str, Any]] | None = None
     options: Mapping[str, str] = field(default_factory=dict)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from stereogauge.errors import StereogaugeError
 from stereogauge.masks.geometric import PARTS
 from stereogauge.metrics.registry import parse_column
-from stereogauge.ranking.bootstrap import CONCENTRATION, perturb_weights
+from stereogauge.ranking.bootstrap import CONCENTRATION, LEVEL, perturb_weights, redrawn_means, tails
 from stereogauge.ranking.costs import Costs, prepare
 from stereogauge.ranking.profile import Profile, load_profile, property_of, stated_weights
 from stereogauge.ranking.ranks import DIGITS, normalisation_rule, normalised
@@ -229,10 +229,11 @@ class WeightedScore(Struct, frozen=True, eq=False, dict=True):
         names = tuple(dict.fromkeys(property_of(term) for term in self.terms))
         return names, np.array([[property_of(term) == name for name in names] for term in self.terms], np.float64)
 
-    def resampled(self, multiplicity: NDArray[np.int64]) -> Values:
-        """The scores for draws of scenes, shape (draws, algorithms): means of the contributions of the drawn scenes."""
-        times = np.asarray(multiplicity, np.float64)
-        return np.asarray(times @ self.contributions.T / times.sum(axis=1, keepdims=True), np.float64)
+    def redrawn(self, draws: int, seed: int = 0, level: float = LEVEL) -> Values:
+        """The scores for draws of scenes, shape (draws, algorithms): see `redrawn_means`; one unit is drawn once."""
+        if self.costs.units < 2:
+            return np.round(self.value[None], DIGITS)
+        return np.round(redrawn_means(self.unit_contributions, draws, seed, tails(level)[1]), DIGITS)
 
     def perturbed(self, draws: int, seed: int = 0, concentration: float = CONCENTRATION) -> Values:
         """The scores for draws of weights around those in force, shape (draws, algorithms)."""

@@ -6,9 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from stereogauge.ranking.costs import Costs
 from stereogauge.ranking.model import Model, Outcome
 from stereogauge.ranking.profile import Profile, load_profile, metric_words
@@ -79,15 +76,17 @@ def disproportion_note(found: Disproportion) -> str:
     )
 
 
-def resampled_scores(
+def redrawn_scores(
     costs: Costs,
-    multiplicity: NDArray[np.int64],
+    draws: int,
+    seed: int,
+    level: float,
     weights: Weights | None = None,
     profile: str | Path | Profile | None = None,
     normalisation: str = "heuristic",
 ) -> Values:
-    """Weighted scores for many draws of scenes, on the scales of the full selection."""
-    return weighted_score(costs, weights, profile, normalisation).resampled(multiplicity)
+    """Weighted scores for many draws of scenes, on the scales of the full selection: those of an answer."""
+    return weighted_score(costs, weights, profile, normalisation).redrawn(draws, seed, level)
 
 
 WEIGHTED = Model(
@@ -99,7 +98,7 @@ WEIGHTED = Model(
     "analysis of stereo algorithms, ICCV 2015.",
     value_name="weighted score",
     compute=weighted_scores,
-    resample=resampled_scores,
+    redraw=redrawn_scores,
     narrow=weighted_columns,
     resolve=on_scores,
     options={

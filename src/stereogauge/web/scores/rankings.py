@@ -158,9 +158,7 @@ def _intervals(
         for index, name in enumerate(found.algorithms)
     ]
     note = f"{100 * found.level:g} % of {draws} draws of {len(found.selection.scenes)} scenes"
-    # An answer widens its intervals by Student's quantile; both are of the same score.
-    wider = "; those of the answer are wider, since they allow for the number of scenes"
-    return rows, note + (wider if "weights" in model_declaration(ranking.model).options else "")
+    return rows, note
 
 
 def leaderboard_csv(ranking: Ranking, scores: Table, aggregation: str) -> str:

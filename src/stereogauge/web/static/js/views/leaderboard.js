@@ -17,7 +17,8 @@ import { drawDifference } from "./difference.js";
 import { following } from "./following.js";
 import { weightSliders } from "./sliders.js";
 
-const DRAWS = 1000;
+/** As many as an answer makes, so that both show the same intervals. */
+const DRAWS = 2000;
 const overScenes = (how) => ` · the weighted score is the mean over scenes, the scores of single columns are "${how}"`;
 
 /** The parameters of the ranking that the address means. */
