@@ -49,7 +49,7 @@ from stereogauge.ranking.run import Scores
 from stereogauge.ranking.weighted_score import WeightedScore, with_stand_ins
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import EVERY_PIXEL, LEAST_COVERAGE, ONLY_SURE, coverage_of
-from stereogauge.scores.selection import Selection, by_scenes, missing_rule
+from stereogauge.scores.selection import Dropped, Selection, by_scenes, missing_rule
 from stereogauge.text import WrittenAsCsv, WrittenAsJson, json_values, percent
 
 if TYPE_CHECKING:
@@ -359,8 +359,8 @@ def _unknown(score: WeightedScore, selection: Selection, purpose: Profile, sourc
             for unit in places
         )
         yield Claim("one-place", together, {"scenes": count, "units": float(score.costs.units)})
-    for reason, names in _by_reason(selection, "algorithm").items():
-        yield Claim("not-compared", tuple(names), texts={"reason": reason})
+    for reason, alike in _by_reason(selection, "algorithm").items():
+        yield Claim("not-compared", tuple(what.name for what in alike), texts={"reason": reason})
     for what in selection.dropped:
         if what.kind == "score":
             yield Claim("last-place", (what.name,), texts={"reason": what.reason})
@@ -378,12 +378,12 @@ def _unknown(score: WeightedScore, selection: Selection, purpose: Profile, sourc
         yield Claim("one-dataset", datasets)
 
 
-def _by_reason(selection: Selection, kind: str) -> dict[str, list[str]]:
+def _by_reason(selection: Selection, kind: str) -> dict[str, list[Dropped]]:
     """What was left out of one kind, by reason."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, list[Dropped]] = {}
     for what in selection.dropped:
         if what.kind == kind:
-            found.setdefault(what.reason, []).append(what.name)
+            found.setdefault(what.reason, []).append(what)
     return found
 
 

@@ -271,9 +271,10 @@ def considered(shares: Mapping[str, float], need: float) -> list[str]:
 def not_considered(shares: Mapping[str, float], need: float) -> list[Dropped]:
     """The other algorithms, with the reason."""
     kept = considered(shares, need)
+    needed = stated_percent(need)
     covered = {name: percents_apart(share, need)[0] for name, share in shares.items() if name not in kept}
     return [
-        Dropped("algorithm", name, f"it covers {share} of the pixels, and {stated_percent(need)} are needed")
+        Dropped("algorithm", name, f"it covers {share} of the pixels, and {needed} are needed", cause="need")
         for name, share in covered.items()
     ]
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.errors import NothingLeftError, StereogaugeError
-from stereogauge.scores.aggregation import UsableScores, charged, column_costs, usable_scores
+from stereogauge.scores.aggregation import Gap, UsableScores, charged, column_costs, usable_scores
 from stereogauge.scores.column import Column, HasColumns
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.facts import SceneFacts, unit_means, usual_maximum
@@ -162,7 +162,7 @@ def prepare(
     matrix = column_costs(cube.columns, found.values).reshape(shape)
     gaps = _Gaps(found, np.isnan(matrix), found.sparse.reshape(shape))
     keep: NDArray[np.bool_] = np.asarray(~gaps.gap.all(axis=0))
-    dropped = [Dropped("column", gaps.label(flat), gaps.reason_for_all(flat)) for flat in np.flatnonzero(~keep)]
+    dropped = [gaps.dropped(flat, gaps.reason_for_all(flat), "nothing to compare") for flat in np.flatnonzero(~keep)]
     repeated = twins(cube)
     for place in repeated:
         keep[place :: len(cube.columns)] = False
@@ -174,7 +174,7 @@ def prepare(
         if 2 * rows.sum() < len(rows):
             rows = richest(gaps.gap[:, keep], gaps.sparse[:, keep], rows)
     dropped += [
-        Dropped("algorithm", cube.algorithms[row], gaps.reasons(row, gaps.gap[row] & keep))
+        Dropped("algorithm", cube.algorithms[row], **gaps.reasons(row, gaps.gap[row] & keep))
         for row in np.flatnonzero(~rows)
     ]
     if rule in ("drop-column", "common"):
@@ -182,11 +182,11 @@ def prepare(
         dropped += gaps.columns(partial, rows)
         keep = keep & ~partial
     dropped += [
-        Dropped("score", cube.algorithms[row], f"{gaps.reasons(row, gaps.sparse[row] & keep)}: {RANKED_LAST}")
+        Dropped("score", cube.algorithms[row], **gaps.reasons(row, gaps.sparse[row] & keep, f": {RANKED_LAST}"))
         for row in np.flatnonzero(rows & (gaps.sparse & keep).any(axis=1))
     ]
     dropped += [
-        Dropped("column", str(cube.columns[place]), f"the same pixels as {cube.columns[twin]}")
+        Dropped("column", str(cube.columns[place]), f"the same pixels as {cube.columns[twin]}", cause="same pixels")
         for place, twin in repeated.items()
     ]
     if not rows.any() or not keep.any():
@@ -244,23 +244,32 @@ class _Gaps:
         self.scene_of, self.column_of = (part.ravel() for part in np.indices(shape))
 
     def label(self, flat: np.intp) -> str:
-        return f"{self.cube.scenes[self.scene_of[flat]]} {self.cube.columns[self.column_of[flat]]}"
+        return " ".join(self.parts(flat))
 
-    def reason(self, row: np.intp, flat: np.intp) -> str:
-        return self.found.reason(int(row), int(self.scene_of[flat]), int(self.column_of[flat]))
+    def parts(self, flat: np.intp) -> tuple[str, str]:
+        """The scene and the column."""
+        return self.cube.scenes[self.scene_of[flat]], str(self.cube.columns[self.column_of[flat]])
+
+    def dropped(self, flat: np.intp, reason: str, cause: str) -> Dropped:
+        """A column of one scene that is left out."""
+        return Dropped("column", self.label(flat), reason, *self.parts(flat), cause)
+
+    def gap_of(self, row: np.intp, flat: np.intp) -> Gap:
+        return self.found.gap_of(int(row), int(self.scene_of[flat]), int(self.column_of[flat]))
 
     def reason_for_all(self, flat: np.intp) -> str:
         """Why a column says nothing about any algorithm."""
-        reasons = {self.reason(np.intp(row), flat) for row in range(len(self.cube.algorithms))} - {"no score"}
+        gaps = (self.gap_of(np.intp(row), flat) for row in range(len(self.cube.algorithms)))
+        reasons = {gap.reason for gap in gaps if gap.cause != "no score"}
         return f"{min(reasons)}: too few for a comparison" if reasons else "no algorithm has a score there"
 
-    def reasons(self, row: np.intp, flats: NDArray[np.bool_]) -> str:
-        """Why an algorithm was left out: its first gap, and how many more."""
+    def reasons(self, row: np.intp, flats: NDArray[np.bool_], end: str = "") -> dict[str, str]:
+        """Why an algorithm was left out: its first gap, and how many more; with the cause of that gap."""
         places = np.flatnonzero(flats)
-        reason = self.reason(row, places[0])
-        link = "for" if reason == "no score" else "of"
+        gap = self.gap_of(row, places[0])
+        link = "for" if gap.cause == "no score" else "of"
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""
-        return f"{reason} {link} {self.label(places[0])}{more}"
+        return {"reason": f"{gap.reason} {link} {self.label(places[0])}{more}{end}", "cause": gap.cause}
 
     def columns(self, partial: NDArray[np.bool_], rows: NDArray[np.bool_]) -> list[Dropped]:
         """The columns that an algorithm lacks; a scene that loses all its columns is named once."""
@@ -273,9 +282,9 @@ class _Gaps:
             lacking = self.gap[:, flats].any(axis=1) & rows
             names = ", ".join(self.cube.algorithms[row] for row in np.flatnonzero(lacking))
             if len(flats) and len(flats) == inside.sum():
-                dropped.append(Dropped("scene", name, f"no score of {names}"))
+                dropped.append(Dropped("scene", name, f"no score of {names}", cause="no score"))
                 continue
             for flat in flats:
                 names = ", ".join(self.cube.algorithms[row] for row in np.flatnonzero(self.gap[:, flat] & rows))
-                dropped.append(Dropped("column", self.label(flat), f"no score of {names}"))
+                dropped.append(self.dropped(flat, f"no score of {names}", "no score"))
         return dropped

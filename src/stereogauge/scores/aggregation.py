@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -132,6 +133,13 @@ def column_costs(columns: Sequence[Column], values: Values) -> Values:
     return costs
 
 
+class Gap(NamedTuple):
+    """Why a score does not count: the kind of cause, and the reason in words."""
+
+    cause: str
+    reason: str
+
+
 class UsableScores(Struct, frozen=True, eq=False):
     """What may enter an order: `values` with NaN for gaps, and masks of the scores that were taken out.
 
@@ -144,14 +152,14 @@ class UsableScores(Struct, frozen=True, eq=False):
     sparse: NDArray[np.bool_]
     small: NDArray[np.bool_]
 
-    def reason(self, algorithm: int, scene: int, column: int) -> str:
+    def gap_of(self, algorithm: int, scene: int, column: int) -> Gap:
         """Why a score is a gap: "covers 65 %", "only 6 pixels", or "no score"."""
         if self.sparse[algorithm, scene, column]:
-            return f"covers {100 * self.cube.coverage[algorithm, scene, column]:.0f} %"
+            return Gap("low coverage", f"covers {100 * self.cube.coverage[algorithm, scene, column]:.0f} %")
         if self.small[algorithm, scene, column]:
             what = self.cube.columns[column].declared.metric.counts
-            return f"only {self.cube.support[algorithm, scene, column]:.0f} {what}"
-        return "no score"
+            return Gap("small set", f"only {self.cube.support[algorithm, scene, column]:.0f} {what}")
+        return Gap("no score", "no score")
 
 
 def usable_scores(cube: ScoreCube) -> UsableScores:

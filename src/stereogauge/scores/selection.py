@@ -5,7 +5,6 @@ Every ranking, statistic, figure and report has one, and names it in its caption
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, get_args
 
@@ -31,18 +30,19 @@ def missing_pixels_rule(text: str) -> MissingPixels:
     return rule
 
 
-NUMBER = re.compile(r"[\d.]+")
-
-
 class Dropped(NamedTuple):
     """Something that was requested and left out.
 
-    Its kind (algorithm, scene, column, metric, or single scores), its name, and why.
+    Its kind (algorithm, scene, column, metric, or single scores), its name, and why. A column of one scene is called
+    after both, `scene` and `column`. Reasons that differ in names and numbers only have the same `cause`.
     """
 
     kind: str
     name: str
     reason: str
+    scene: str = ""
+    column: str = ""
+    cause: str = ""
 
     def __str__(self) -> str:
         return (
@@ -55,29 +55,28 @@ class Dropped(NamedTuple):
 def in_words(dropped: Iterable[Dropped], most: int = 6) -> list[str]:
     """One sentence for everything that was left out for one kind of reason.
 
-    >>> cells = [f"{scene} d1:{region}" for scene in ("teddy", "cones") for region in ("all", "bg")]
-    >>> in_words([Dropped("column", cell, "no score of A") for cell in cells])
+    >>> scenes, columns = ("teddy", "cones"), ("d1:all", "d1:bg")
+    >>> cells = [Dropped("column", f"{s} {c}", "no score of A", s, c) for s in scenes for c in columns]
+    >>> in_words(cells)
     ['Left out: column d1:all, d1:bg on teddy, cones (no score of A).']
     """
-    together: dict[tuple[str, str], dict[str, list[str]]] = {}
+    together: dict[tuple[str, str], list[Dropped]] = {}
     for what in dropped:
-        alike = " ".join(NUMBER.sub("#", what.reason).split()[:2])
-        together.setdefault((what.kind, alike), {}).setdefault(what.reason, []).append(what.name)
+        together.setdefault((what.kind, what.cause or what.reason), []).append(what)
     found = []
-    for (kind, _), reasons in together.items():
-        names = [name for some in reasons.values() for name in some]
-        reason = next(iter(reasons)) + ("" if len(reasons) == 1 else f", and {len(reasons) - 1} more like it")
-        named = enumerated(by_scenes(names, most), 3) if kind == "column" else enumerated(names, most)
-        found.append(f"{'Last place' if kind == 'score' else f'Left out: {kind}'} {named} ({reason}).")
+    for (kind, _), alike in together.items():
+        others = len({what.reason for what in alike}) - 1
+        reason = alike[0].reason + (f", and {others} more like it" if others else "")
+        names = enumerated(by_scenes(alike, most), 3) if kind == "column" else enumerated([w.name for w in alike], most)
+        found.append(f"{'Last place' if kind == 'score' else f'Left out: {kind}'} {names} ({reason}).")
     return found
 
 
-def by_scenes(cells: Iterable[str], most: int = 6) -> list[str]:
-    """Cells such as "teddy bad@1:all", those of the same scenes in one phrase; a column of all scenes has no scene."""
+def by_scenes(dropped: Iterable[Dropped], most: int = 6) -> list[str]:
+    """Columns that were left out, those of the same scenes in one phrase; a column of all scenes names no scene."""
     scenes: dict[str, list[str]] = {}
-    for cell in cells:
-        scene, _, column = cell.rpartition(" ")
-        scenes.setdefault(column, []).append(scene)
+    for what in dropped:
+        scenes.setdefault(what.column or what.name, []).append(what.scene)
     columns: dict[tuple[str, ...], list[str]] = {}
     for column, places in scenes.items():
         columns.setdefault(tuple(places), []).append(column)
