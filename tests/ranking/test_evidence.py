@@ -102,7 +102,8 @@ class TestCoverage:
                 assert ranking.algorithms == ("B", "A", "C")  # as if it had kept its d-fat, the worst of all
                 assert ranking.selection.columns == both.columns
         kept = rank(both, **left_out).selection.dropped[0]
-        assert kept[:3] == ("score", "A", "covers 10 % of scene0 d-fat:disc-background: too incomplete, ranked last there")
+        assert (kept.kind, kept.name) == ("score", "A")
+        assert kept.reason == "covers 10 % of scene0 d-fat:disc-background: too incomplete, ranked last there"
 
 
 def test_a_set_of_six_pixels_is_no_evidence() -> None:
