@@ -108,7 +108,7 @@ def test_other_threads_are_kept_off_the_processor_of_the_one_that_asks() -> None
         time.sleep(0.01)
         return threading.current_thread().name, allowed_processors()
 
-    found = dict(in_threads([where] * 6, 2))
+    found = dict(in_threads([where] * 100, 2))  # a busy machine starts the other thread late
     asking = threading.current_thread().name
     others = [allowed for name, allowed in found.items() if name != asking]
     assert others

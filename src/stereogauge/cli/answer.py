@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from stereogauge.cli import options
 from stereogauge.cli.options import Format
 from stereogauge.cli.output import print_json, print_rows, print_tables, say
-from stereogauge.scores.scope import LEAST_COVERAGE, Scope
+from stereogauge.scores.scope import DRAWS, LEAST_COVERAGE, Scope
 
 Form = Literal["text", "json", "csv", "html"]
 
@@ -36,7 +36,7 @@ def command(
     profiles: Annotated[bool, "List the profiles and what is measured of each."] = False,
     alpha: options.Alpha = 0.05,
     tolerance: Annotated[float, "Share of the leader's score by which another must be better to matter."] = 0.05,
-    draws: Annotated[int, "Draws of weights and of scenes."] = 2000,
+    draws: Annotated[int, "Draws of weights and of scenes."] = DRAWS,
     seed: Annotated[int, "Seed of the draws."] = 0,
     form: Annotated[Form, "text, json, csv or html."] = "text",
 ) -> None:

@@ -16,7 +16,7 @@ from stereogauge.cli.output import say, working
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.chart import FORMATS, check_format
 from stereogauge.protocol import Protocol
-from stereogauge.scores.scope import ONLY_SURE, Scope
+from stereogauge.scores.scope import DRAWS, ONLY_SURE, Scope
 from stereogauge.version import VERSION
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def command(
     metric: Annotated[str | None, "Metric of the tests; default: the first one."] = None,
     profile: Annotated[list[str] | None, "Profiles to show; repeatable. Default: balanced."] = None,
     alpha: options.Alpha = 0.05,
-    draws: Annotated[int, "Draws of the bootstrap over scenes."] = 1000,
+    draws: Annotated[int, "Draws of the bootstrap over scenes."] = DRAWS,
     seed: Annotated[int, "Seed of all draws."] = 0,
     formats: Annotated[list[str] | None, "Formats of the figures; default: png,svg,pdf."] = None,
     galleries: Annotated[

@@ -48,7 +48,7 @@ from stereogauge.ranking.ranks import HEURISTIC
 from stereogauge.ranking.run import Scores
 from stereogauge.ranking.weighted_score import WeightedScore, with_stand_ins
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.scope import EVERY_PIXEL, LEAST_COVERAGE, ONLY_SURE, coverage_of
+from stereogauge.scores.scope import DRAWS, EVERY_PIXEL, LEAST_COVERAGE, ONLY_SURE, coverage_of
 from stereogauge.scores.selection import Dropped, Selection, by_scenes, missing_rule
 from stereogauge.text import WrittenAsCsv, WrittenAsJson, json_values, percent
 
@@ -192,7 +192,7 @@ def answer(
     algorithms: Iterable[str] | None = None,
     missing: str = "common",
     alpha: float = ALPHA,
-    draws: int = 2000,
+    draws: int = DRAWS,
     seed: int = 0,
     tolerance: float = TOLERANCE,
     proportions: Mapping[str, float] | str | None = None,

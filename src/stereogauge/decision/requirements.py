@@ -46,6 +46,7 @@ from stereogauge.protocol import Protocol
 from stereogauge.ranking.bootstrap import resample_scenes
 from stereogauge.scores.aggregation import aggregated
 from stereogauge.scores.cube import ScoreCube, Values
+from stereogauge.scores.scope import DRAWS
 from stereogauge.text import json_value, json_values
 
 PRECISION = 0.25
@@ -451,7 +452,7 @@ def camera_limits(wanted: Requirements) -> tuple[Claim, ...]:
 
 
 def fulfilment(
-    cube: ScoreCube, wanted: Requirements, protocol: Protocol | None = None, *, draws: int = 2000, seed: int = 0
+    cube: ScoreCube, wanted: Requirements, protocol: Protocol | None = None, *, draws: int = DRAWS, seed: int = 0
 ) -> Fulfilment:
     """Check the scores of a cube against requirements."""
     sizes = [size for size in cube.sizes if not math.isnan(size)]

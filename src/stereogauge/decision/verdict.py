@@ -21,7 +21,7 @@ from stereogauge.ranking.significance import check_alpha, greater_p, scenes_for_
 from stereogauge.ranking.weighted_score import PROPORTIONATE, Disproportion, WeightedScore, weigh
 from stereogauge.scores.aggregation import charged
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.scope import LEAST_COVERAGE, MissingRule
+from stereogauge.scores.scope import DRAWS, LEAST_COVERAGE, MissingRule
 from stereogauge.scores.selection import Dropped, Selection
 from stereogauge.text import percents_apart, stated_percent
 
@@ -247,7 +247,7 @@ class Settings(NamedTuple):
 
     completeness: float | str = LEAST_COVERAGE
     alpha: float = ALPHA
-    draws: int = 2000
+    draws: int = DRAWS
     seed: int = 0
     missing: str = "common"
     tolerance: float = TOLERANCE

@@ -15,6 +15,7 @@ from stereogauge.ranking.model import model_declaration
 from stereogauge.ranking.ranks import DIGITS, final_ranks
 from stereogauge.ranking.run import Scores, selected
 from stereogauge.scores.cube import Values
+from stereogauge.scores.scope import DRAWS
 from stereogauge.scores.selection import Selection, missing_pixels_rule, missing_rule
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def bootstrap(
     missing_pixels: str = "charged",
     least_coverage: float | None = None,
     least_support: float | None = None,
-    draws: int = 1000,
+    draws: int = DRAWS,
     level: float = LEVEL,
     seed: int = 0,
     **options: Any,

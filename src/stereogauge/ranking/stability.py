@@ -22,6 +22,7 @@ from stereogauge.ranking.run import rank
 from stereogauge.ranking.weighted_score import weigh
 from stereogauge.scores.column import metric_of
 from stereogauge.scores.cube import ScoreCube, Values
+from stereogauge.scores.scope import DRAWS
 from stereogauge.scores.selection import Selection, missing_rule
 
 
@@ -106,7 +107,7 @@ def weight_stability(
     normalisation: str = "heuristic",
     missing: str = "common",
     concentration: float = CONCENTRATION,
-    draws: int = 2000,
+    draws: int = DRAWS,
     seed: int = 0,
 ) -> WeightStability:
     """Draw weights around those stated (see `perturb_weights`), and rank with each draw."""

@@ -27,6 +27,7 @@ from stereogauge.ranking.stability import (
 )
 from stereogauge.report.content import Analysis, FigureEntry
 from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.scope import DRAWS
 from stereogauge.scores.selection import Selection
 from stereogauge.tables import ranking_tables as tables
 from stereogauge.tables.table import Cell, Table, number, table, words
@@ -45,7 +46,7 @@ class AnalysisOptions(Struct, frozen=True):
     alpha: float = 0.05
     mark: tuple[str, ...] = ()
     profile: str | None = None
-    draws: int = 1000
+    draws: int = DRAWS
     seed: int = 0
     styles: Styles | None = None
 

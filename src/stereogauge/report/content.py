@@ -21,6 +21,7 @@ from stereogauge.figures.chart import FORMATS, Chart, vega_script
 from stereogauge.figures.galleries import Gallery, PictureRows
 from stereogauge.figures.pictures import Colours, narrowed
 from stereogauge.scores.cube import ScoreCube
+from stereogauge.scores.scope import DRAWS
 from stereogauge.scores.selection import Selection
 from stereogauge.scores.table import ScoreTable
 from stereogauge.tables.formats import csv_table, html_table, latex_table, latex_text
@@ -130,7 +131,7 @@ class ReportOptions(Struct, frozen=True):
     profiles: tuple[str, ...] = ("balanced",)
     missing: str = "common"
     alpha: float = 0.05
-    draws: int = 1000
+    draws: int = DRAWS
     seed: int = 0
     gallery_metrics: tuple[str, ...] = ()
     gallery_scenes: tuple[str, ...] = ()

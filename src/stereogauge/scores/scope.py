@@ -15,6 +15,8 @@ Names = tuple[str, ...] | None
 MissingRule = Literal["common", "drop-algorithm", "drop-column", "worst"]
 MissingPixels = Literal["charged", "left out"]
 LEAST_COVERAGE = 0.9
+DRAWS = 2000
+"""Random draws of scenes or weights, the same number everywhere, so that intervals of one score agree."""
 EVERY_PIXEL, ONLY_SURE = "every-pixel", "sure"
 
 

@@ -22,6 +22,7 @@ from stereogauge.ranking.ranks import Scale, heuristic_scale
 from stereogauge.ranking.weighted_score import shared_weights, term_columns
 from stereogauge.scores.column import Column, columns_of, metric_of
 from stereogauge.scores.cube import Values
+from stereogauge.scores.scope import DRAWS
 
 Direction = Literal["minimize", "maximize"]
 Scores = Mapping[str, Sequence[float | None]]
@@ -196,7 +197,7 @@ def _sign(column: Column) -> float:
     return {"lower": 1.0, "higher": -1.0, "zero": 0.0}[column.declared.metric.direction]
 
 
-DRAWS, LEVEL = 2000, 0.95
+LEVEL = 0.95
 
 
 class Improvement(Struct, frozen=True):

@@ -19,12 +19,12 @@ from stereogauge.evaluation.progress import TimeLeft
 from stereogauge.figures.chart import vega_file
 from stereogauge.metrics.registry import parse_metric
 from stereogauge.ranking.profile import shipped_profiles
+from stereogauge.scores.scope import DRAWS
 from stereogauge.text import counted
 from stereogauge.web.app import API, STATIC, create_app
 from stereogauge.web.site import Site
 
 Params = tuple[tuple[str, str], ...]
-DRAWS = "1000"
 PATH_SAFE = "!'()*~-._"
 PRESETS = (("boundary", "interior", "occluded"), ("nonocc", "all", "disc"))
 CROPPED_SCENES, CROP_WIDTH = 2, "200"
@@ -298,7 +298,7 @@ def _export_selection(writer: _Writer, params: Params, scope: dict[str, Any], pu
     plain = [(("model", name),) for name in ("a-star", "extended", *(("middlebury",) if one_metric else ()))]
     for options in (*plain, *weighted):
         order = writer.keep("rank", (*params, *options))
-        writer.keep("rank", (*params, *options, ("draws", DRAWS)))
+        writer.keep("rank", (*params, *options, ("draws", str(DRAWS))))
         if order and len(order["scene_names"]) < len(table["scenes"]):
             writer.keep("table", (*params, *(("scenes", name) for name in order["scene_names"])))
         for form in ("csv", "tex"):

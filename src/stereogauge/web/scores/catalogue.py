@@ -26,7 +26,7 @@ from stereogauge.ranking.profile import load_profile, property_of, shipped_profi
 from stereogauge.ranking.ranks import Normalisation, Ties
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.scope import Aggregation, MissingRule
+from stereogauge.scores.scope import DRAWS, Aggregation, MissingRule
 from stereogauge.store.listing import StoredAlgorithm
 from stereogauge.store.write import SUBMISSION
 from stereogauge.text import json_value
@@ -66,6 +66,7 @@ def catalogue_answer(records: tuple[ProtocolRecord, ...], *, submissions: bool) 
         "missing_rules": typing.get_args(MissingRule),
         "aggregations": typing.get_args(Aggregation),
         "requirements": requirement_fields(),
+        "draws": DRAWS,
     }
 
 

@@ -23,6 +23,7 @@ from stereogauge.scores.aggregation import oriented
 from stereogauge.scores.column import metric_of
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.facts import unit_means
+from stereogauge.scores.scope import DRAWS
 from stereogauge.text import counted, json_value, number_text
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.responses import Plain, plain
@@ -33,7 +34,6 @@ from stereogauge.web.selection import SelectionQuery, check_algorithms, known_co
 MOST_AXES = 12
 LEAST_AXES = 3
 MOST_POINTS = 20_000
-DRAWS = 1000
 LEAST_SCENES = 2
 SCORE = "score"
 """The name of the weighted score among columns."""

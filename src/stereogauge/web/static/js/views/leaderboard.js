@@ -17,8 +17,6 @@ import { drawDifference } from "./difference.js";
 import { following } from "./following.js";
 import { weightSliders } from "./sliders.js";
 
-/** As many as an answer makes, so that both show the same intervals. */
-const DRAWS = 2000;
 const overScenes = (how) => ` · the weighted score is the mean over scenes, the scores of single columns are "${how}"`;
 
 /** The parameters of the ranking that the address means. */
@@ -154,7 +152,7 @@ export function create(root, context) {
       if (!follow) draw();
     };
     const quietly = () => null;
-    if (!own.rank.reason) attempt(bootstrap("rank", rankParams({ draws: DRAWS })), quietly).then(shown);
+    if (!own.rank.reason) attempt(bootstrap("rank", rankParams({ draws: context.catalogue.draws })), quietly).then(shown);
     const params = own.rank.model === "weighted" ? state.weighed() : state.scope();
     attempt(test("significance", params), quietly).then((answer) => answer && drawBelow(answer));
   }
