@@ -30,8 +30,35 @@ template <int N> using first = Lanes<__integer_pack(N)...>;
 
 template <class V> INLINE V load(const void *at) { V v; memcpy(&v, at, sizeof v); return v; }
 template <class V> INLINE void store(void *at, V v) { memcpy(at, &v, sizeof v); }
-template <class V> INLINE V smaller(V a, V b) { return a < b ? a : b; }
-template <class V> INLINE V larger(V a, V b) { return a > b ? a : b; }
+// The smaller and the larger of two lanes, b where one is NaN. GCC 12 makes a comparison and a selection of most of them.
+template <class V> INLINE V smaller(V a, V b) {
+#if defined(__SSE2__) && !defined(__clang__)
+    if constexpr (__is_same(V, vec<float, lanes_of<V>>)) {
+#if defined(__AVX512F__)
+        if constexpr (sizeof(V) == 64) return (V)_mm512_min_ps((__m512)a, (__m512)b);
+#endif
+#if defined(__AVX2__)
+        if constexpr (sizeof(V) == 32) return (V)_mm256_min_ps((__m256)a, (__m256)b);
+#endif
+        if constexpr (sizeof(V) == 16) return (V)_mm_min_ps((__m128)a, (__m128)b);
+    }
+#endif
+    return a < b ? a : b;
+}
+template <class V> INLINE V larger(V a, V b) {
+#if defined(__SSE2__) && !defined(__clang__)
+    if constexpr (__is_same(V, vec<float, lanes_of<V>>)) {
+#if defined(__AVX512F__)
+        if constexpr (sizeof(V) == 64) return (V)_mm512_max_ps((__m512)a, (__m512)b);
+#endif
+#if defined(__AVX2__)
+        if constexpr (sizeof(V) == 32) return (V)_mm256_max_ps((__m256)a, (__m256)b);
+#endif
+        if constexpr (sizeof(V) == 16) return (V)_mm_max_ps((__m128)a, (__m128)b);
+    }
+#endif
+    return a > b ? a : b;
+}
 template <class V, class T> INLINE V splat(T value) { return V{} + value; }  // T: the type of a lane
 
 template <class V, int... I> INLINE V iota(Lanes<I...>) { return V{I...}; }

@@ -49,7 +49,8 @@ struct Special {
 // disparities between which a depth error is measured. The last vector overlaps the one before it.
 template <class Slot, bool DEPTH> static Special error_row(const Rows<Slot> r, const Scale s, int64_t width) {
     const Real zero = {}, behind = splat<Real>(s.behind), near = splat<Real>(s.near), far = splat<Real>(s.far);
-    const Real middle = splat<Real>(s.middle), all = (Real)splat<Word>(s.charge ? ~0u : 0u);
+    const Real middle = splat<Real>(s.middle);
+    const Word charged = splat<Word>(s.charge ? ~0u : 0u);
     const Real first_size = (Real)splat<Word>(FIRST_BITS), last_size = (Real)splat<Word>(LAST_BITS);
     Real least = splat<Real>(__builtin_inff()), least_of_both = least;
     Word highest = {};
@@ -58,8 +59,9 @@ template <class Slot, bool DEPTH> static Special error_row(const Rows<Slot> r, c
         const Real e = load<Real>(r.estimate + x), d = load<Real>(r.truth + x), magnitude = magnitude_of(d);
         least = smaller(magnitude, least);
         least_of_both = smaller(smaller(e, d), least_of_both);
-        const Word known = (Word)(d == d), both = known & (Word)(e == e);
-        const Real error = (Real)((Word)(e - d) & both), size = magnitude_of(error), guarded = size - GUARD;
+        const Real difference = e - d;
+        const Word known = (Word)(d == d), both = (Word)(difference == difference);
+        const Real error = (Real)((Word)difference & both), size = magnitude_of(error), guarded = size - GUARD;
         const Word fine = ((Word)smaller(larger(guarded, first_size), last_size) - FIRST_BITS) >> (BIN_SHIFT - PART_BITS);
         // |e| > 3 and 20 |e| > D at once: 60 is exact, and so is the comparison with it.
         const Word d1 = (Word)(guarded * D1_SHARE > larger(magnitude, zero + D1_SHARE * D1_PIXELS));
@@ -74,8 +76,9 @@ template <class Slot, bool DEPTH> static Special error_row(const Rows<Slot> r, c
         if constexpr (DEPTH) {
             const Word given = (Word)(e > behind), in_front = (Word)(d > behind);
             const Word safe = chosen(in_front, (Word)d, (Word)near);
-            const Word worst = chosen((Word)(d <= middle), (Word)near, (Word)far);
-            store(r.used + x, chosen(in_front & (given | (Word)all), chosen(given, (Word)e, worst), safe));
+            // What a missing depth is taken as: the worst, or the truth where it is not charged.
+            const Word worst = chosen(charged, chosen((Word)(d <= middle), (Word)near, (Word)far), (Word)d);
+            store(r.used + x, chosen(in_front, chosen(given, (Word)e, worst), (Word)near));
             store(r.safe + x, safe);
         }
     }
