@@ -50,7 +50,7 @@ struct Special {
 template <class Slot, bool DEPTH> static Special error_row(const Rows<Slot> r, const Scale s, int64_t width) {
     const Real zero = {}, behind = splat<Real>(s.behind), near = splat<Real>(s.near), far = splat<Real>(s.far);
     const Real middle = splat<Real>(s.middle);
-    const Word charged = splat<Word>(s.charge ? ~0u : 0u);
+    const Word charged = splat<Word>(s.charge ? ~0u : 0u), outlier = splat<Word>(BINS);
     const Real first_size = (Real)splat<Word>(FIRST_BITS), last_size = (Real)splat<Word>(LAST_BITS);
     Real least = splat<Real>(__builtin_inff()), least_of_both = least;
     Word highest = {};
@@ -64,22 +64,20 @@ template <class Slot, bool DEPTH> static Special error_row(const Rows<Slot> r, c
         const Real error = (Real)((Word)difference & both), size = magnitude_of(error), guarded = size - GUARD;
         const Word fine = ((Word)smaller(larger(guarded, first_size), last_size) - FIRST_BITS) >> (BIN_SHIFT - PART_BITS);
         // |e| > 3 and 20 |e| > D at once: 60 is exact, and so is the comparison with it.
-        const Word d1 = (Word)(guarded * D1_SHARE > larger(magnitude, zero + D1_SHARE * D1_PIXELS));
-        const Word key = (fine >> PART_BITS) + (d1 & BINS);
+        const Word d1 = guarded * D1_SHARE > larger(magnitude, zero + D1_SHARE * D1_PIXELS) ? outlier : Word{};
+        const Word key = (fine >> PART_BITS) + d1;
         // known is -1 where there is a truth: such pixels are missing, the others ignored.
         const Word entry = chosen(both, key, known + IGNORED_KEY), slot = widened<Word>(r.slots + x);
         highest = larger(highest, slot);
         store(r.errors + x, error);
-        store(r.shares + x, (Real)((Word)(magnitude > zero) & (Word)(size / magnitude)));
+        store(r.shares + x, magnitude > zero ? size / magnitude : zero);
         store(r.entries + x, entry + slot * KEYS);
         store_narrow(r.keys + x, chosen(both, fine, known + FINE_IGNORED));
         if constexpr (DEPTH) {
-            const Word given = (Word)(e > behind), in_front = (Word)(d > behind);
-            const Word safe = chosen(in_front, (Word)d, (Word)near);
             // What a missing depth is taken as: the worst, or the truth where it is not charged.
-            const Word worst = chosen(charged, chosen((Word)(d <= middle), (Word)near, (Word)far), (Word)d);
-            store(r.used + x, chosen(in_front, chosen(given, (Word)e, worst), (Word)near));
-            store(r.safe + x, safe);
+            const Real worst = (Real)chosen(charged, (Word)(d <= middle ? near : far), (Word)d);
+            store(r.used + x, d > behind ? (e > behind ? e : worst) : near);
+            store(r.safe + x, d > behind ? d : near);
         }
     }
     Special special = {};
