@@ -36,7 +36,7 @@ def run(report: Report) -> None:
     report.row(f"{work}, 2 threads, streaming", times["streaming"], peer, PEER, 0.075)
     for limit in LIMITS:
         note = "streaming" if limit == min(LIMITS) else "with the volume"
-        report.limit(f"{work}, memory", peak_memory(limit), limit, note, unit="GB")
+        report.limit(f"{work}, memory, {note}", peak_memory(limit), limit, unit="GB")
 
 
 def peak_memory(limit: float) -> Times:
