@@ -152,7 +152,8 @@ export function create(root, context) {
       if (!follow) draw();
     };
     const quietly = () => null;
-    if (!own.rank.reason) attempt(bootstrap("rank", rankParams({ draws: context.catalogue.draws })), quietly).then(shown);
+    const { draws } = context.catalogue;
+    if (!own.rank.reason) attempt(bootstrap("rank", rankParams({ draws })), quietly).then(shown);
     const params = own.rank.model === "weighted" ? state.weighed() : state.scope();
     attempt(test("significance", params), quietly).then((answer) => answer && drawBelow(answer));
   }
