@@ -50,7 +50,7 @@ class Visitor:
     ],
 )
 def test_a_network_of_one_visitor_is_one_address(first: str, second: str, same: bool) -> None:
-    one, other = (visitor_address(Visitor(host)) for host in (first, second))  # type: ignore[arg-type]
+    one, other = (visitor_address(Visitor(host)) for host in (first, second))
     assert (one == other) is same
     assert max(len(one), len(other)) < 100
 
@@ -71,7 +71,7 @@ def test_expensive_answers_take_turns_and_a_crowd_is_refused() -> None:
 
     async def crowd() -> list[object]:
         turns = ConcurrencyLimit(at_once=2, most_waiting=6)
-        runs = (turns.run(Visitor(), work) for _ in range(20))  # type: ignore[arg-type]
+        runs = (turns.run(Visitor(), work) for _ in range(20))
         return list(await asyncio.gather(*runs, return_exceptions=True))
 
     answers = asyncio.run(crowd())
@@ -88,7 +88,7 @@ def test_addresses_take_turns_and_the_one_that_asks_most_is_refused() -> None:
 
         def runs(host: str, count: int) -> list[asyncio.Task[None]]:
             one = Visitor(host)
-            return [asyncio.create_task(turns.run(one, lambda: order.append(host))) for _ in range(count)]  # type: ignore[arg-type]
+            return [asyncio.create_task(turns.run(one, lambda: order.append(host))) for _ in range(count)]
 
         many = runs("10.0.0.1", 11)
         await asyncio.sleep(0)
@@ -115,7 +115,7 @@ def test_work_ends_when_the_visitor_leaves_or_its_time_is_used_up() -> None:
 
     async def leaves() -> None:
         visitor = Visitor()
-        run = asyncio.create_task(ConcurrencyLimit(1, 1).run(visitor, endless))  # type: ignore[arg-type]
+        run = asyncio.create_task(ConcurrencyLimit(1, 1).run(visitor, endless))
         await asyncio.sleep(0.1)
         visitor.gone = True
         with pytest.raises(UsedUpError, match="cancelled"):
@@ -123,7 +123,7 @@ def test_work_ends_when_the_visitor_leaves_or_its_time_is_used_up() -> None:
 
     async def too_long() -> None:
         with pytest.raises(UsedUpError, match="longer than"):
-            await ConcurrencyLimit(1, 1, seconds=0.1).run(Visitor(), endless)  # type: ignore[arg-type]
+            await ConcurrencyLimit(1, 1, seconds=0.1).run(Visitor(), endless)
 
     asyncio.run(leaves())
     assert rounds > 0
@@ -134,12 +134,12 @@ def test_who_leaves_while_waiting_takes_no_turn() -> None:
     async def crowd() -> list[object]:
         turns = ConcurrencyLimit(1, 10)
         waiting = Visitor("10.0.0.2")
-        first = asyncio.create_task(turns.run(Visitor(), lambda: time.sleep(1.2)))  # type: ignore[arg-type]
+        first = asyncio.create_task(turns.run(Visitor(), lambda: time.sleep(1.2)))
         await asyncio.sleep(0.05)
-        second = asyncio.create_task(turns.run(waiting, lambda: pytest.fail("computed")))  # type: ignore[arg-type]
+        second = asyncio.create_task(turns.run(waiting, lambda: pytest.fail("computed")))
         await asyncio.sleep(0.05)
         waiting.gone = True
-        third = asyncio.create_task(turns.run(Visitor(), lambda: "third"))  # type: ignore[arg-type]
+        third = asyncio.create_task(turns.run(Visitor(), lambda: "third"))
         return list(await asyncio.gather(first, second, third, return_exceptions=True))
 
     first, second, third = asyncio.run(crowd())
@@ -243,7 +243,7 @@ def test_a_match_ends_with_its_request_and_has_limited_memory() -> None:
 
     async def leaves() -> None:
         visitor = Visitor()
-        run = asyncio.create_task(ConcurrencyLimit(1, 1).run(visitor, lambda: calls.call(time.sleep, 600)))  # type: ignore[arg-type]
+        run = asyncio.create_task(ConcurrencyLimit(1, 1).run(visitor, lambda: calls.call(time.sleep, 600)))
         while calls.process_id is None:
             await asyncio.sleep(0.05)
         visitor.gone = True
@@ -252,7 +252,7 @@ def test_a_match_ends_with_its_request_and_has_limited_memory() -> None:
 
     async def too_long() -> None:
         with pytest.raises(UsedUpError, match="longer than"):
-            await ConcurrencyLimit(1, 1, seconds=0.5).run(Visitor(), lambda: calls.call(time.sleep, 600))  # type: ignore[arg-type]
+            await ConcurrencyLimit(1, 1, seconds=0.5).run(Visitor(), lambda: calls.call(time.sleep, 600))
 
     try:
         for ending in (leaves, too_long):
