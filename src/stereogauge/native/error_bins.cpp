@@ -12,13 +12,12 @@ INLINE uint64_t candidates(const uint16_t *keys, const uint8_t *tables, const in
         typedef vec<uint8_t, REGISTER> Bytes;
         typedef vec<uint16_t, REGISTER / 2> Halves;
         for (int first = 0; first < AT_ONCE; first += REGISTER) {
-            const Halves low = load<Halves>(keys + first) >> PART_BITS;
-            const Halves high = load<Halves>(keys + first + REGISTER / 2) >> PART_BITS;
-            Bytes buckets = ~Bytes{};
-            for (int digit = 0; digit < 3; digit++) {
-                const Bytes index = packed((low >> 4 * digit) & 15, (high >> 4 * digit) & 15);
-                buckets &= looked_up(load<Bytes>(tables + AT_ONCE * digit), index);
-            }
+            const Bytes earlier = (Bytes)(load<Halves>(keys + first) >> PART_BITS);
+            const Bytes later = (Bytes)(load<Halves>(keys + first + REGISTER / 2) >> PART_BITS);
+            const Bytes low = every_second<0>(earlier, later), high = every_second<1>(earlier, later);
+            Bytes buckets = looked_up(load<Bytes>(tables), low & 15);
+            buckets &= looked_up(load<Bytes>(tables + AT_ONCE), low >> 4);
+            buckets &= looked_up(load<Bytes>(tables + 2 * AT_ONCE), high);
             found |= mask_bits(buckets != 0) << first;
         }
     } else {

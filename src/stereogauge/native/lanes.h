@@ -228,6 +228,16 @@ template <int A, int B, int C, int D, class V> INLINE V by_fours(V a, V b) {
 // bits because GCC 12 computes a comparison again for each selection that uses it.
 template <class V> INLINE V chosen(V mask, V yes, V no) { return (yes & mask) | (no & ~mask); }
 
+// The lanes of a vector of doubles whose bit is set, from the lowest on, and 0 in the others.
+template <class V> INLINE V kept(V v, uint32_t bits) {
+#if defined(__AVX512F__)
+    if constexpr (sizeof(V) == 64) return (V)_mm512_maskz_mov_pd((__mmask8)bits, (__m512d)v);
+#endif
+    typedef vec<int64_t, lanes_of<V>> Mask;
+    const Mask bit = splat<Mask>((int64_t)1) << iota<Mask>();
+    return (V)((Mask)v & (Mask)((splat<Mask>((int64_t)bits) & bit) == bit));
+}
+
 // As many lanes as Wide has, from numbers of fewer bytes.
 template <class Wide, class T> INLINE Wide widened(const T *at) {
     constexpr int count = lanes_of<Wide>;
@@ -242,19 +252,11 @@ template <class Wide, class T> INLINE Wide widened(const T *at) {
     return __builtin_convertvector(load<vec<T, count>>(at), Wide);
 }
 
-// The lower halves of two vectors of 16-bit numbers below 256, in order.
-template <class V> INLINE vec<uint8_t, sizeof(V)> packed(V a, V b) {
-    typedef vec<uint8_t, sizeof(V)> Bytes;
-#if defined(__AVX2__)
-    if constexpr (sizeof(V) == 32)
-        return (Bytes)_mm256_permute4x64_epi64(_mm256_packus_epi16((__m256i)a, (__m256i)b), 0xD8);
-#endif
-#if defined(__SSE2__)
-    if constexpr (sizeof(V) == 16) return (Bytes)_mm_packus_epi16((__m128i)a, (__m128i)b);
-#endif
-    typedef vec<uint8_t, sizeof(V) / 2> Half;
-    return joined(__builtin_convertvector(a, Half), __builtin_convertvector(b, Half));
+// Every second lane of two vectors, from number FROM on.
+template <int FROM, class V, int... I> INLINE V every_second(V a, V b, Lanes<I...>) {
+    return __builtin_shufflevector(a, b, (FROM + 2 * I)...);
 }
+template <int FROM, class V> INLINE V every_second(V a, V b) { return every_second<FROM>(a, b, first<lanes_of<V>>{}); }
 
 // Write the lower halves of 32-bit numbers below 65536.
 template <class V> INLINE void store_narrow(uint16_t *at, V v) {

@@ -80,12 +80,8 @@ template <class Slot, bool DEPTH> static Special error_row(const Rows<Slot> r, c
             store(r.safe + x, d > behind ? d : near);
         }
     }
-    Special special = {};
-    for (int i = 0; i < LANES; i++) {
-        special.zero |= least[i] <= 0;
-        special.behind |= least_of_both[i] <= s.behind;
-        special.slot = highest[i] > special.slot ? highest[i] : special.slot;
-    }
+    Special special = {any(least <= zero), any(least_of_both <= behind), 0};
+    for (int i = 0; i < LANES; i++) special.slot = highest[i] > special.slot ? highest[i] : special.slot;
     return special;
 }
 
@@ -104,9 +100,10 @@ template <bool DEPTH, bool WHOLE>
 static void add_groups(const float *errors, const float *shares, const double *depth, const uint32_t *group,
                        const uint32_t *end, double *sums) {
     constexpr int COUNT = DEPTH ? 5 : 4;
-    const Mask bit = splat<Mask>((int64_t)1) << iota<Mask>();
     Double totals[COUNT][PARTS];
+#pragma GCC unroll 5
     for (int k = 0; k < COUNT; k++)
+#pragma GCC unroll 4
         for (int part = 0; part < PARTS; part++) totals[k][part] = load<Double>(sums + GROUP * k + PER * part);
     for (; group < end; group++) {
         const int64_t x = (int64_t)(*group >> 8) * GROUP;
@@ -115,11 +112,10 @@ static void add_groups(const float *errors, const float *shares, const double *d
             const int64_t at = x + PER * part;
             Double error = doubles<Double>(errors + at);
             Double share = doubles<Double>(shares + at);
-            Mask mask = {};
+            const uint32_t counts = (*group & 255) >> (PER * part);
             if constexpr (!WHOLE) {
-                mask = (Mask)((splat<Mask>((int64_t)(*group & 255) >> (PER * part)) & bit) == bit);
-                error = (Double)((Mask)error & mask);
-                share = (Double)((Mask)share & mask);
+                error = kept(error, counts);
+                share = kept(share, counts);
             }
             totals[0][part] += error;
             totals[1][part] += magnitude_of(error);
@@ -127,11 +123,13 @@ static void add_groups(const float *errors, const float *shares, const double *d
             totals[3][part] += share;
             if constexpr (DEPTH) {
                 const Double own = load<Double>(depth + at);
-                totals[4][part] += WHOLE ? own : (Double)((Mask)own & mask);
+                totals[4][part] += WHOLE ? own : kept(own, counts);
             }
         }
     }
+#pragma GCC unroll 5
     for (int k = 0; k < COUNT; k++)
+#pragma GCC unroll 4
         for (int part = 0; part < PARTS; part++) store(sums + GROUP * k + PER * part, totals[k][part]);
 }
 
