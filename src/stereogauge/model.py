@@ -1,4 +1,4 @@
-"""What a calibration, a scene, a dataset and a set of results are; see `stereogauge.disparity` for the maps."""
+"""What a scene, a dataset and a set of results are; see `stereogauge.disparity` for maps and calibrations."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from msgspec import Struct
 from msgspec.structs import force_setattr
 from numpy.typing import NDArray
 
-from stereogauge.disparity import DisparityMap, Image, Mask, as_array, as_disparity, is_finite_number
-from stereogauge.errors import FileError, SizeError, StereogaugeError, unknown_name
+from stereogauge.disparity import Calibration, DisparityMap, Image, Mask, as_disparity, is_finite_number
+from stereogauge.errors import FileError, unknown_name
 from stereogauge.io.files import (
     DisparitySource,
     ImageSource,
@@ -51,100 +51,6 @@ Better: TypeAlias = Literal["higher", "lower"]
 ConfidenceKind: TypeAlias = Literal["order", "sigma", "probability"]
 FULL_WIDTH = 3000
 """Width in pixels of a full-size image."""
-
-
-class Calibration(Struct, frozen=True):
-    """The geometry of a rectified pair: depth Z = focal·baseline / (d + doffs).
-
-    `focal` and `doffs` are in pixels of this image size, `baseline` is in metres, `ndisp` is the number of disparities
-    to search. None means unknown; `doffs`, the difference of the principal points' x coordinates, is 0 by default.
-    `centre` is the left camera's principal point (x, y) in pixels, for points in space; None: the centre of the image.
-    `size` is the (width, height) of the images that it is for, where that is stated; it must be that of the maps.
-
-    >>> Calibration(focal=1000, baseline=0.1).depth(np.array([[50.0]]))
-    array([[2.]])
-    """
-
-    focal: float | None = None
-    baseline: float | None = None
-    doffs: float = 0.0
-    ndisp: int | None = None
-    centre: tuple[float, float] | None = None
-    size: tuple[int, int] | None = None
-
-    def __post_init__(self) -> None:
-        lengths = {"focal": "pixels", "baseline": "metres"}
-        for name, unit in lengths.items():
-            value = getattr(self, name)
-            if value is not None and not (is_finite_number(value) and value > 0):
-                raise StereogaugeError(f"A calibration's {name} is a positive number of {unit}; found {value!r}.")
-        if not is_finite_number(self.doffs):
-            raise StereogaugeError(f"A calibration's doffs is a finite number of pixels; found {self.doffs!r}.")
-        if self.ndisp is not None and not (is_finite_number(self.ndisp) and self.ndisp >= 1):
-            raise StereogaugeError(
-                f"A calibration's ndisp is a number of disparities, at least 1; found {self.ndisp!r}."
-            )
-        if self.centre is not None:
-            place = tuple(self.centre)
-            if len(place) != 2 or not all(map(is_finite_number, place)):
-                raise StereogaugeError(f"A calibration's centre is a point (x, y) in pixels; found {self.centre!r}.")
-            force_setattr(self, "centre", (float(place[0]), float(place[1])))
-        if self.size is not None:
-            extent = tuple(self.size)
-            if len(extent) != 2 or not all(is_finite_number(value) and value >= 1 for value in extent):
-                raise StereogaugeError(f"A calibration's size is (width, height) in pixels; found {self.size!r}.")
-            force_setattr(self, "size", (int(extent[0]), int(extent[1])))
-
-    @property
-    def metric(self) -> bool:
-        """Whether depth in metres is known."""
-        return self.focal is not None and self.baseline is not None
-
-    @property
-    def focal_baseline(self) -> float | None:
-        """f·B in pixel·metres, or None when either is absent."""
-        return None if self.focal is None or self.baseline is None else self.focal * self.baseline
-
-    def depth(self, disparity: NDArray[Any]) -> NDArray[np.float64]:
-        """Depth in metres; NaN where the disparity is unknown or the point is not in front of the cameras."""
-        if self.focal_baseline is None:
-            raise StereogaugeError("Depth needs a calibration with focal length and baseline; this scene has none.")
-        shifted = as_array(disparity).astype(np.float64) + self.doffs
-        return self.focal_baseline / np.where(shifted > 0, shifted, np.nan)
-
-    def points(self, disparity: NDArray[Any], centre: Sequence[float] | None = None) -> NDArray[np.float64]:
-        """The point of each pixel in metres, (H, W, 3): x to the right, y down, z forward; NaN where there is no depth.
-
-        `centre` is the principal point (x, y) in px, by default the calibration's, else the centre of the image.
-
-        >>> Calibration(focal=100, baseline=0.2).points(np.array([[10.0, 20.0, 10.0]]))[0].tolist()
-        [[-0.02, 0.0, 2.0], [0.0, 0.0, 1.0], [0.02, 0.0, 2.0]]
-        """
-        depth = self.depth(disparity)
-        height, width = depth.shape
-        across, down = centre or self.centre or ((width - 1) / 2, (height - 1) / 2)
-        scale = depth / (self.focal or 1.0)
-        x, y = np.arange(width) - across, np.arange(height) - down
-        return np.stack([x * scale, y[:, np.newaxis] * scale, depth], axis=2)
-
-    def check_size(self, shape: tuple[int, ...]) -> None:
-        """Raise an error where the calibration is stated to be for images of another size than (height, width)."""
-        if self.size is not None and self.size != (shape[1], shape[0]):
-            raise SizeError(
-                f"The calibration is for images of {self.size[0]} × {self.size[1]} pixels, and the map has "
-                f"{shape[1]} × {shape[0]}; give the calibration of this size, or state focal and doffs in its pixels."
-            )
-
-    def scaled(self, factor: float) -> Calibration:
-        """The calibration of the same images resized by `factor`."""
-        x, y = self.centre or (0.0, 0.0)
-        return Calibration(
-            focal=None if self.focal is None else self.focal * factor,
-            baseline=self.baseline,
-            doffs=self.doffs * factor,
-            ndisp=None if self.ndisp is None else int(np.ceil(self.ndisp * factor)),
-            centre=None if self.centre is None else ((x + 0.5) * factor - 0.5, (y + 0.5) * factor - 0.5),
-        )
 
 
 class SceneRange(NamedTuple):

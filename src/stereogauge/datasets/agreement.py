@@ -14,9 +14,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from stereogauge.disparity import DisparityMap, median
 from stereogauge.io.files import FLIPS
 from stereogauge.io.inspection import Suspicion
-from stereogauge.model import DisparityMap
 
 SMALL_ERROR, CLOSE = 3.0, 1.0
 SMALL_SHARE, CLOSE_SHARE = 0.15, 0.05
@@ -62,12 +62,24 @@ class SampledPair(Struct, frozen=True, dict=True):
     @functools.cached_property
     def error(self) -> float:
         """The median error in px; infinite without a common pixel."""
-        return float(np.median(np.abs(self.found - self.known))) if self.found.size else float("inf")
+        return median(np.abs(self.found - self.known)) if self.found.size else math.inf
 
     @functools.cached_property
     def typical(self) -> float:
         """The median true disparity."""
-        return float(np.median(np.abs(self.known))) if self.known.size else 0.0
+        return median(np.abs(self.known)) if self.known.size else 0.0
+
+    @property
+    def medians(self) -> str:
+        """The medians of both maps in words, without a unit."""
+        return f"median {median(self.found):.4g}, ground truth {median(self.known):.4g}"
+
+    @property
+    def ratio(self) -> float:
+        """The median quotient of estimate and truth; 0 where there is none."""
+        nonzero = self.known != 0
+        found = median(self.found[nonzero] / self.known[nonzero]) if nonzero.any() else 0.0
+        return found if math.isfinite(found) else 0.0
 
     @property
     def fineness(self) -> float:
@@ -108,23 +120,6 @@ def sampled(estimate: DisparityMap, truth: DisparityMap) -> SampledPair:
     return SampledPair(estimate, truth, *np.divmod(places, truth.shape[1]))
 
 
-def medians(pair: SampledPair) -> str:
-    """The medians of both maps in words."""
-    return f"{bare_medians(pair)} px"
-
-
-def bare_medians(pair: SampledPair) -> str:
-    """The medians in words, without a unit."""
-    return f"median {np.median(pair.found):.4g}, ground truth {np.median(pair.known):.4g}"
-
-
-def typical_ratio(pair: SampledPair) -> float:
-    """The median quotient of estimate and truth; 0 where there is none."""
-    nonzero = pair.known != 0
-    found = float(np.median(pair.found[nonzero] / pair.known[nonzero])) if nonzero.any() else 0.0
-    return found if math.isfinite(found) else 0.0
-
-
 def robust_line(x: Values, y: Values) -> tuple[float, float]:
     """Slope and rest of y over x, by least squares without the pixels that are far from the line; (0, 0) = none."""
     kept = np.ones(x.size, bool)
@@ -134,26 +129,26 @@ def robust_line(x: Values, y: Values) -> tuple[float, float]:
             return 0.0, 0.0
         slope, rest = np.polyfit(x[kept], y[kept], 1)
         error = np.abs(y - slope * x - rest)
-        kept = error <= 2 * np.median(error) + 1e-9
+        kept = error <= 2 * median(error) + 1e-9
     return float(slope), float(rest)
 
 
 def unexplained(x: Values, y: Values) -> float:
     """What the best line through x and y leaves of the error that the best constant has; 1 = all of it."""
     slope, rest = robust_line(x, y)
-    spread = float(np.mean(np.abs(y - np.median(y))))
-    return float(np.median(np.abs(y - slope * x - rest))) / spread if slope and spread else 1.0
+    spread = float(np.mean(np.abs(y - median(y))))
+    return median(np.abs(y - slope * x - rest)) / spread if slope and spread else 1.0
 
 
 def relative_error(found: Values, known: Values) -> float:
     """The median error as a part of the median true value."""
-    return median_error(found, known) / float(np.median(known))
+    return median_error(found, known) / median(known)
 
 
 def median_error(found: Values, known: Values) -> float:
     """The median error; values that are not finite are infinitely wrong."""
     error = np.abs(found - known)
-    return float(np.median(np.where(np.isfinite(error), error, np.inf)))
+    return median(np.where(np.isfinite(error), error, np.inf))
 
 
 def clipped_error(found: Values, pair: SampledPair) -> float:
@@ -190,7 +185,7 @@ def flipped(pair: SampledPair) -> Suspicion | None:
     """Whether the map fits the ground truth far better when it is mirrored."""
     agreement = pair.agreement()
     # A map that is merely shifted by a constant fits better unturned.
-    shift = np.float32(np.median(pair.found - pair.known)) if pair.found.size else np.float32(0)
+    shift = np.float32(median(pair.found - pair.known) if pair.found.size else 0.0)
     straight = max(agreement, pair.agreement(pair.estimates - shift))
     turned = {name: pair.agreement(pair.estimate[where][pair.rows, pair.columns]) for name, where in FLIPS.items()}
     best = max(turned, key=lambda name: turned[name])
@@ -215,8 +210,8 @@ def other_view(pair: SampledPair) -> Suspicion | None:
     fits_right = pair.close(pair.estimate[pair.rows[inside], targets[inside]], known)
     difference = here - known
     # A map that is merely shifted by a constant belongs to the left view.
-    shift = np.nanmedian(difference) if np.isfinite(difference).any() else 0.0
-    if np.mean(pair.close(here - shift, known)) >= np.mean(fits_right):
+    shift = median(difference[np.isfinite(difference)]) if np.isfinite(difference).any() else 0.0
+    if np.mean(pair.close(here - np.float32(shift), known)) >= np.mean(fits_right):
         return None
     only_left, only_right = float(np.mean(fits_left & ~fits_right)), float(np.mean(fits_right & ~fits_left))
     clear = only_right > CLEAR_SWAP_SHARE and only_right > CLEAR_SWAP_RATIO * only_left
@@ -235,45 +230,33 @@ def wrong_size(estimate: DisparityMap, truth: DisparityMap, scale: float = 1.0) 
     (height, width), (known_height, known_width) = estimate.shape, truth.shape
     sizes = f"The map has {width} × {height} pixels, the ground truth {known_width} × {known_height}"
     factor = known_width / width
-    tried: list[tuple[DisparityMap, DisparityMap, Suspicion]] = []
+    tried: list[tuple[DisparityMap, DisparityMap, str, str]] = []
     if estimate.shape == truth.shape[::-1]:
-        said = f"{sizes}: rows and columns are exchanged; set flip to transpose."
-        tried.append((estimate.T, truth, Suspicion("transposed", said)))
+        tried.append((estimate.T, truth, "transposed", ": rows and columns are exchanged; set flip to transpose."))
     for x, y in _places_within(estimate.shape, truth.shape, LARGEST_PADDING):
-        said = f"{sizes}: it was padded, and fits from column {x} and row {y} on; set crop to {x},{y}."
-        tried.append((estimate[y : y + known_height, x : x + known_width], truth, Suspicion("padded", said)))
+        said = f": it was padded, and fits from column {x} and row {y} on; set crop to {x},{y}."
+        tried.append((estimate[y : y + known_height, x : x + known_width], truth, "padded", said))
     for x, y in _places_within(truth.shape, estimate.shape, LARGEST_CUT):
         said = (
-            f"{sizes}: it was cut, and fits from column {x} and row {y} of the ground truth on; give the map of the "
-            "whole image, or a ground truth that is cut alike."
+            f": it was cut, and fits from column {x} and row {y} of the ground truth on; give the map of the whole "
+            "image, or a ground truth that is cut alike."
         )
-        tried.append((estimate, truth[y : y + height, x : x + width], Suspicion("wrong-size", said)))
+        tried.append((estimate, truth[y : y + height, x : x + width], "wrong-size", said))
     rows, columns = np.arange(known_height) * height // known_height, np.arange(known_width) * width // known_width
     spread = np.asarray(estimate)[np.ix_(rows, columns)]
-    said = (
-        f"{sizes}: it was computed on smaller or larger images; set resize, which scales the disparities with the "
-        "width."
-    )
-    tried.append((spread * np.float32(factor), truth, Suspicion("wrong-size", said)))
-    said = (
-        f"{sizes}, and its disparities are in pixels of that size already; set resize, and scale to "
-        f"{scale * factor:.6g}."
-    )
+    said = ": it was computed on smaller or larger images; set resize, which scales the disparities with the width."
+    tried.append((spread * np.float32(factor), truth, "wrong-size", said))
     if abs(factor - 1) > RESCALED:
-        tried.append((spread, truth, Suspicion("wrong-size", said)))
-    pairs = [(sampled(map_, known), suspicion) for map_, known, suspicion in tried]
-    fitting = [(pair, suspicion) for pair, suspicion in pairs if pair.error <= pair.tolerance]
-    if fitting:
-        return min(fitting, key=lambda one: _misplaced(one[0]))[1]
-    return Suspicion(
-        "wrong-size",
-        f"{sizes}, and neither cropping nor resizing makes it fit; give a map of the ground truth's size.",
-    )
-
-
-def _misplaced(pair: SampledPair) -> float:
-    """The error that is left without the factor between both maps, which says nothing about the place."""
-    return clipped_error(pair.found / (typical_ratio(pair) or 1.0), pair)
+        further = f"set resize, and scale to {scale * factor:.6g}."
+        said = f", and its disparities are in pixels of that size already; {further}"
+        tried.append((spread, truth, "wrong-size", said))
+    fitting: dict[float, Suspicion] = {}
+    for map_, known, kind, said in reversed(tried):
+        pair = sampled(map_, known)
+        if pair.error <= pair.tolerance:  # of its error, the factor between both maps says nothing about the place
+            fitting[clipped_error(pair.found / (pair.ratio or 1.0), pair)] = Suspicion(kind, sizes + said)
+    neither = f"{sizes}, and neither cropping nor resizing makes it fit; give a map of the ground truth's size."
+    return fitting[min(fitting)] if fitting else Suspicion("wrong-size", neither)
 
 
 def _places_within(larger: tuple[int, ...], smaller: tuple[int, ...], most: float) -> list[tuple[int, int]]:

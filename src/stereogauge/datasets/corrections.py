@@ -15,22 +15,19 @@ import numpy as np
 from stereogauge.datasets.agreement import (
     SampledPair,
     Values,
-    bare_medians,
     clipped_error,
     flipped,
     median_error,
-    medians,
     rank_correlation,
     relative_error,
     robust_line,
-    typical_ratio,
     unexplained,
 )
+from stereogauge.disparity import Calibration, median
 from stereogauge.io.encodings import DEPTH_UNITS
 from stereogauge.io.files import DisparityFile
 from stereogauge.io.inspection import Suspicion, unknown_setting
 from stereogauge.io.png import KITTI_SCALE
-from stereogauge.model import Calibration
 
 TELLING = 0.25
 """A correction must bring the median error below this part of what it was."""
@@ -95,12 +92,12 @@ def wrong_values(
         return other
     explanations = _explanations(rest, calibration, file)
     errors = [median_error(one.corrected(rest.found), rest.known) for one in explanations]
-    spread = float(np.mean(np.abs(rest.known - np.median(rest.known))))
+    spread = float(np.mean(np.abs(rest.known - median(rest.known))))
     enough = min(TELLING * rest.error, rest.tolerance, EXPLAINED * spread + 1e-3 * rest.typical)
     if not min(errors, default=math.inf) <= enough:
         return None
     left = {one: clipped_error(one.corrected(rest.found), rest) for one in explanations}
-    constant = clipped_error(np.full_like(rest.known, np.median(rest.known)), rest)
+    constant = clipped_error(np.full_like(rest.known, median(rest.known)), rest)
     explained = CLEARER * constant
     if min(left.values()) > explained:
         return None
@@ -118,7 +115,7 @@ def _explanations(pair: SampledPair, calibration: Calibration, file: DisparityFi
     """The map as a·d, d + b or a·d + b; settings correct it where the value of the first two is a round one."""
     scale, offset = (1.0, 0.0) if file is None else (file.per_px, file.offset)
     found: list[Correction] = []
-    ratio, shift = typical_ratio(pair), float(np.median(pair.found - pair.known))
+    ratio, shift = pair.ratio, median(pair.found - pair.known)
     if ratio and abs(ratio - 1) > NEAR_ROUND:
         factors = round_factors(ratio, pair.truth.shape[1])
         rounded = _first_as_good(ratio, factors, lambda factor: pair.found / factor, pair)
@@ -174,10 +171,10 @@ def _line(pair: SampledPair) -> list[Correction]:
     slope, _ = robust_line(pair.known, pair.found)
     if not slope:
         return []
-    shift = float(np.median(pair.found - slope * pair.known))
+    shift = median(pair.found - slope * pair.known)
     done = "stretched" if slope > 0 else "inverted"
     words = (
-        f"The disparities are scaled and shifted ({medians(pair)}), about {slope:.3g} times the true ones and "
+        f"The disparities are scaled and shifted ({pair.medians} px), about {slope:.3g} times the true ones and "
         f"{shift:+.3g}: was the map {done} for display? Save the disparities themselves."
     )
     return [Correction("wrong-scale", lambda values: (values - shift) / slope, words)]
@@ -185,11 +182,11 @@ def _line(pair: SampledPair) -> list[Correction]:
 
 def _scale_words(pair: SampledPair, ratio: float) -> str:
     if ratio == -1:
-        return f"The sign is reversed ({medians(pair)})"
+        return f"The sign is reversed ({pair.medians} px)"
     size = abs(ratio)
     words = f"{size:.3g} times too large" if size > 1 else f"{1 / size:.3g} times too small"
     sign = " and of the wrong sign" if ratio < 0 else ""
-    return f"The disparities are about {words}{sign} ({medians(pair)})"
+    return f"The disparities are about {words}{sign} ({pair.medians} px)"
 
 
 def _is_doffs(shift: float, calibration: Calibration) -> bool:
@@ -201,7 +198,7 @@ def _offset_words(pair: SampledPair, shift: float, calibration: Calibration) -> 
     if _is_doffs(shift, calibration):
         done = "added to" if shift * calibration.doffs > 0 else "subtracted from"
         words += f", as if the calibration's doffs of {calibration.doffs:g} px had been {done} them"
-    return f"The disparities are {words} ({medians(pair)})"
+    return f"The disparities are {words} ({pair.medians} px)"
 
 
 def _without_end(pair: SampledPair) -> SampledPair:
@@ -262,7 +259,7 @@ def _truth_too(pair: SampledPair) -> Suspicion | None:
         return None
     return Suspicion(
         "depth",
-        f"The disparities fall where those of the ground truth rise ({bare_medians(pair)}): if the ground truth is "
+        f"The disparities fall where those of the ground truth rise ({pair.medians}): if the ground truth is "
         "depth, too, set gt-encoding to depth-m or depth-mm.",
     )
 
@@ -303,7 +300,7 @@ def _by_shape(found: Values, known: Values, width: int) -> DepthMap | None:
     smaller = min(of_estimate, of_truth)
     if smaller > EXPLAINED or unexplained(found, known) < BETTER * smaller:
         return None  # what a line explains better was inverted for display
-    if max(np.median(found), np.median(known)) > width:  # no disparity is wider than the image
+    if max(median(found), median(known)) > width:  # no disparity is wider than the image
         return DepthMap(_larger_or_smaller(found, known, larger=True), "depth-mm")
     which = _larger_or_smaller(found, known, larger=False)
     if not which and min(of_estimate, of_truth) < BETTER * max(of_estimate, of_truth):
@@ -313,7 +310,7 @@ def _by_shape(found: Values, known: Values, width: int) -> DepthMap | None:
 
 def _larger_or_smaller(found: Values, known: Values, *, larger: bool) -> str:
     """The map with the larger or smaller median: millimetres are larger than disparities, metres mostly smaller."""
-    ratio = float(np.median(found) / np.median(known))
+    ratio = median(found) / median(known)
     if 1 / APART < ratio < APART:
         return ""
     return "estimate" if (ratio > 1) == larger else "truth"
@@ -322,7 +319,7 @@ def _larger_or_smaller(found: Values, known: Values, *, larger: bool) -> str:
 def _said(pair: SampledPair, depth: DepthMap, calibration: Calibration) -> str:
     known = calibration.focal_baseline is not None
     camera = "the calibration" if known else "the calibration (focal length and baseline)"
-    fall = f"The values fall where those of the ground truth rise ({bare_medians(pair)})"
+    fall = f"The values fall where those of the ground truth rise ({pair.medians})"
     if not depth.which:
         either, or_truth = _depth_settings("encoding", depth), _depth_settings("gt-encoding", depth)
         give = f"set {either}, or {or_truth} if it is the ground truth, with {camera}"
@@ -333,7 +330,7 @@ def _said(pair: SampledPair, depth: DepthMap, calibration: Calibration) -> str:
         whose = "The values of the ground truth" if truth else "The values"
         unit = DEPTH_UNITS[depth.encoding][0]
         return (
-            f"{whose} are depths in {unit}, not disparities ({bare_medians(pair)}): set {settings}, which takes the "
+            f"{whose} are depths in {unit}, not disparities ({pair.medians}): set {settings}, which takes the "
             "calibration."
         )
     return f"{fall}: {'the ground truth looks' if truth else 'they look'} like depth; set {settings} and give {camera}."

@@ -19,14 +19,13 @@ from stereogauge.datasets.agreement import (
     SampledPair,
     flipped,
     median_error,
-    medians,
     other_view,
     rank_correlation,
     sampled,
-    typical_ratio,
     wrong_size,
 )
 from stereogauge.datasets.corrections import CUT_SHARE, LARGEST_8_BIT, depth_doubt, round_factors, wrong_values
+from stereogauge.disparity import Calibration, DisparityMap, median
 from stereogauge.errors import StereogaugeError, Unreachable
 from stereogauge.io.content import display_name
 from stereogauge.io.files import DisparityFile, as_file
@@ -41,7 +40,7 @@ from stereogauge.io.inspection import (
     some_values,
     unknown_setting,
 )
-from stereogauge.model import Calibration, DisparityMap, DisparitySource, Scene
+from stereogauge.model import DisparitySource, Scene
 
 SMALL_MISTAKE, SMALL_TELLING = 1.5, 0.2
 """A median error in px from which a round factor is noticed that leaves at most this part of it, even where the error
@@ -194,7 +193,7 @@ def _calibration_doubts(calibration: Calibration, known: DisparityMap, shape: tu
     height, width = shape
     focal, baseline, doffs = calibration.focal, calibration.baseline, calibration.doffs
     if focal is not None and baseline is not None and not BASELINES[0] <= baseline <= BASELINES[1]:
-        shifted = float(np.median(known)) + doffs
+        shifted = median(known) + doffs
         far = f", and the ground truth at a median depth of {focal * baseline / shifted:.3g} m" if shifted > 0 else ""
         unit, factor = ("centimetres", 100) if baseline <= LARGEST_CENTIMETRES else ("millimetres", 1000)
         question = (
@@ -266,17 +265,17 @@ def _clearly_scaled(pair: SampledPair) -> bool:
     """Whether a round factor explains an error that may be an ordinary one where disparities are small."""
     if pair.error <= SMALL_MISTAKE * pair.fineness:
         return False
-    factors = round_factors(typical_ratio(pair), pair.truth.shape[1])
+    factors = round_factors(pair.ratio, pair.truth.shape[1])
     left = [median_error(pair.found / factor, pair.known) for factor in factors]
     return min(left, default=math.inf) <= SMALL_TELLING * pair.error
 
 
 def _unexplained(pair: SampledPair) -> Suspicion | None:
     """A map that is worse than one value everywhere, for which no setting was found."""
-    constant = float(np.median(np.abs(pair.known - np.median(pair.known))))
+    constant = median(np.abs(pair.known - median(pair.known)))
     if pair.error < WORSE * constant:
         return None
-    errors = f"{medians(pair)}, median error {pair.error:.3g} px; one value everywhere would have {constant:.3g} px"
+    errors = f"{pair.medians} px, median error {pair.error:.3g} px; one value everywhere would have {constant:.3g} px"
     if rank_correlation(pair.found, pair.known) > UNRELATED:
         return Suspicion(
             "unrelated",

@@ -19,12 +19,12 @@ import stat
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
 
-from stereogauge.disparity import DisparityMap, is_finite_number
+from stereogauge.disparity import Calibration, DisparityMap, is_finite_number
 from stereogauge.errors import FileError, MissingDependency, SizeError, one_line
 from stereogauge.io.remote import STEP, check_size, is_in_object_store, is_remote, local_copy, remote_pieces
 
@@ -89,18 +89,6 @@ class FileContent(Struct, frozen=True):
             raise self.error(f"{sentence}: the header is wrong.")
 
 
-class DepthGeometry(Protocol):
-    """What turns depth into disparity: d = f·B / Z − doffs."""
-
-    @property
-    def focal_baseline(self) -> float | None:
-        """f·B in pixel·metres."""
-
-    @property
-    def doffs(self) -> float:
-        """The difference of the principal points, in pixels."""
-
-
 class Decoding(Struct, frozen=True):
     """What turns a stored value v into a disparity: d = v / scale + offset; stored values in `unknown` mean none.
 
@@ -110,7 +98,7 @@ class Decoding(Struct, frozen=True):
     scale: float | None = None
     offset: float = 0.0
     unknown: tuple[float, ...] = ()
-    calibration: DepthGeometry | None = None
+    calibration: Calibration | None = None
 
     def __post_init__(self) -> None:
         if self.scale is not None and not (is_finite_number(self.scale) and self.scale != 0):
@@ -131,6 +119,7 @@ class Decoding(Struct, frozen=True):
         return (values / np.float32(self.scale or 1) + np.float32(self.offset)) if self.is_given else values
 
 
+TIFF_SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
     (b"Pf", "a PFM map"),
@@ -142,10 +131,7 @@ SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\xff\xd8\xff", "a JPEG image"),
     (b"\x93NUMPY", "a NumPy array (.npy)"),
     (b"PK\x03\x04", "a zip archive (.npz is one)"),
-    (b"II*\0", "a TIFF image"),
-    (b"MM\0*", "a TIFF image"),
-    (b"II+\0", "a TIFF image"),
-    (b"MM\0+", "a TIFF image"),
+    *((magic, "a TIFF image") for magic in TIFF_SIGNATURES),
     (b"\x76\x2f\x31\x01", "an OpenEXR image"),
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
     (b"GIF8", "a GIF image"),
@@ -158,12 +144,8 @@ SIGNATURES: tuple[tuple[bytes, str], ...] = (
 def looks_like(data: memoryview) -> str:
     """The kind of file that the first bytes suggest, as the second half of a sentence."""
     head = bytes(data[:24])
-    for magic, kind in SIGNATURES:
-        if head.startswith(magic):
-            return f"it looks like {kind}"
-    if head.strip(b"\0") == b"":
-        return "it starts with zeros"
-    return f"it starts with the bytes {head[:4].hex(' ')}"
+    other = f"starts with the bytes {head[:4].hex(' ')}" if any(head) else "starts with zeros"
+    return "it " + next((f"looks like {kind}" for magic, kind in SIGNATURES if head.startswith(magic)), other)
 
 
 def display_name(path: str | os.PathLike[str]) -> str:

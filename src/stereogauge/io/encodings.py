@@ -15,10 +15,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from stereogauge.disparity import DisparityMap, as_disparity
+from stereogauge.disparity import Calibration, DisparityMap, as_disparity
 from stereogauge.errors import FileError, StereogaugeError, check_one_size, unknown_name
 from stereogauge.io import isolated, numpy_, pfm, png, tiff
-from stereogauge.io.content import Decoding, DepthGeometry, FileContent, display_name, fetch, inner_suffix, suffix_of
+from stereogauge.io.content import Decoding, FileContent, display_name, fetch, inner_suffix, suffix_of
 from stereogauge.io.images import BY_PILLOW, PNG_SIGNATURE, decode_png, read_pixels, read_png_header
 from stereogauge.io.writing import write_bytes
 
@@ -285,7 +285,7 @@ def read_disparity(
     masks: Sequence[PathLike] = (),
     shape: tuple[int, int] | None = None,
     unknown: Sequence[float] = (),
-    calibration: DepthGeometry | None = None,
+    calibration: Calibration | None = None,
 ) -> DisparityMap:
     """A disparity map as float32 (height, width), NaN = unknown.
 

@@ -14,19 +14,15 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from stereogauge.disparity import DisparityMap, Image, Mask, as_array, as_disparity
+from stereogauge.disparity import Calibration, DisparityMap, Image, Mask, as_array, as_disparity
 from stereogauge.errors import FileError, SizeError, unknown_name
-from stereogauge.io.content import Decoding, DepthGeometry, display_name, fetch, inner_suffix, stream
+from stereogauge.io.content import Decoding, display_name, fetch, inner_suffix, stream
 from stereogauge.io.encodings import PathLike, encoding_called, encoding_of_content, read_disparity
 from stereogauge.io.images import read_image, read_labels, read_pixels, read_stored
 from stereogauge.io.png import KITTI_SCALE
 
 IMAGES_OF_NUMBERS = (".png", ".pgm")
-FLIPS = {
-    "left-right": (slice(None), slice(None, None, -1)),
-    "up-down": (slice(None, None, -1), slice(None)),
-    "both": (slice(None, None, -1), slice(None, None, -1)),
-}
+FLIPS: dict[str, Any] = {"left-right": np.s_[:, ::-1], "up-down": np.s_[::-1], "both": np.s_[::-1, ::-1]}
 TRANSPOSE = "transpose"
 
 
@@ -43,7 +39,7 @@ class DisparityFile(Struct, frozen=True):
     masks: tuple[PathLike, ...] = ()
     step: int = 1
     unknown: tuple[float, ...] = ()
-    calibration: DepthGeometry | None = None
+    calibration: Calibration | None = None
     flip: str = ""
     crop: tuple[int, ...] = ()
 
@@ -229,11 +225,8 @@ def load_disparity(source: DisparitySource, shape: tuple[int, int] | None = None
 
     A file of another size than `shape`, (height, width), raises a `SizeError` before it is decoded.
     """
-    if isinstance(source, DisparityFile):
-        return source.read(shape)
-    if isinstance(source, str | os.PathLike):
-        return read_disparity(source, shape=shape)
-    return as_disparity(source)
+    file = as_file(source)
+    return as_disparity(source) if file is None else file.read(shape)
 
 
 def load_numbers(source: DisparitySource, shape: tuple[int, int] | None = None) -> NDArray[np.float32]:

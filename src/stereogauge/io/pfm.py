@@ -61,7 +61,7 @@ def _check_byte_order(content: FileContent, stored: NDArray[np.float32], little_
 
     Different values are the evidence: one value that many pixels share may be absurd by intention.
     """
-    some = np.unique(stored[:: max(1, stored.size // VALUES_TRIED)])
+    some = np.unique_counts(stored[:: max(1, stored.size // VALUES_TRIED)]).values
     if some.size < FEWEST_TRIED:
         return
     if _ordinary(some) < 0.5 and _ordinary(some.view(some.dtype.newbyteorder())) > 0.95:

@@ -19,10 +19,17 @@ from numpy.typing import NDArray
 
 from stereogauge.disparity import DisparityMap, as_disparity
 from stereogauge.errors import StereogaugeError, one_line
-from stereogauge.io.content import LARGEST_DEFLATE_RATIO, LARGEST_OTHER_RATIO, Decoding, FileContent, inflate, require
+from stereogauge.io.content import (
+    LARGEST_DEFLATE_RATIO,
+    LARGEST_OTHER_RATIO,
+    TIFF_SIGNATURES,
+    Decoding,
+    FileContent,
+    inflate,
+    require,
+)
 
 NODATA_TAG = 42113
-SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 NOT_COMPRESSED = 1
 DEFLATE = (8, 32946)
 COMPRESSIONS = (NOT_COMPRESSED, 5, *DEFLATE, 32773, 34925, 50000)
@@ -93,7 +100,7 @@ def _decode(content: FileContent, check: Callable[[Any, FileContent], None]) -> 
 
 def is_tiff(content: FileContent) -> bool:
     """Whether the file claims to be a TIFF."""
-    return any(content.starts_with(signature) for signature in SIGNATURES)
+    return any(map(content.starts_with, TIFF_SIGNATURES))
 
 
 def _check_directory(content: FileContent) -> None:
