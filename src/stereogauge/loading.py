@@ -146,13 +146,9 @@ def _entries(kind: Any) -> type[msgspec.Struct]:
     return msgspec.defstruct("Entries", list(entry_types(kind).items()))
 
 
+@functools.cache
 def entry_types(kind: Any) -> Mapping[str, Any]:
     """The declared types of the entries of a declaration, by name."""
-    return _entry_types(kind)
-
-
-@functools.cache
-def _entry_types(kind: Any) -> Mapping[str, Any]:
     hints = typing.get_type_hints(kind, include_extras=True)
     return {name: hints[name] for name in kind.__struct_fields__}
 

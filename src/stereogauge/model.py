@@ -74,7 +74,8 @@ class SceneRange(NamedTuple):
 class Scene:
     """One stereo pair with its ground truth, masks and calibration; files are read when first used.
 
-    `gt`, `left`, `right`, … may be arrays, paths, or the file objects of `stereogauge.io.files`. `gt_fine` is ground
+    `gt`, `left`, `right`, … may be arrays, paths, the file objects of `stereogauge.io.files`, or functions without
+    arguments that make the array. `gt_fine` is ground
     truth on a grid twice as fine as the image's; `gt` is a part of it. `masks` are those that
     the dataset ships, by region ("nonocc", "sky", …), true = inside; each class of the label image `labels` is one
     more, called "label:CLASS". `resolution` states the size relative to full resolution (Middlebury 2014: F = 1,
@@ -132,7 +133,7 @@ class Scene:
 
     def _load(self, key: Any, source: Any, read: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
         if key not in self._loaded:
-            array = read(source)
+            array = source() if callable(source) else read(source)
             array = array.view() if isinstance(source, np.ndarray) else array
             array.flags.writeable = False
             self._loaded[key] = array
@@ -213,15 +214,15 @@ class Scene:
 
     def source(self, part: str) -> Any:
         """Where `part` comes from, unread: an array, a path or a file object; None when absent."""
-        return self._sources[part]
+        return getattr(self, part) if callable(self._sources[part]) else self._sources[part]
 
     def mask_source(self, name: str) -> Any:
         """Where one of the scene's own masks comes from, unread."""
-        return self._mask_sources[name]
+        return self.mask(name) if callable(self._mask_sources[name]) else self._mask_sources[name]
 
     def view_source(self, position: float) -> Any:
         """Where the further view at `position` comes from, unread."""
-        return self._view_sources[position]
+        return self.view(position) if callable(self._view_sources[position]) else self._view_sources[position]
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -393,7 +393,7 @@ def _without_none(value: Any) -> Any:
 
 
 def _replaced(owner: Any, whole: str, parts: list[str], value: Any, origin: str) -> Any:
-    known = entry_types(type(owner))
+    known = entry_types(owner.__class__)
     if parts[0] not in known:
         raise unknown_name("protocol choice", whole, choice_names())
     kind = known[parts[0]]

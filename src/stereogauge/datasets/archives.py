@@ -21,7 +21,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 
 from msgspec import Struct
 
@@ -76,26 +76,24 @@ def unpack(
     staging = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=target))
     try:
         names = _write_all(archive, staging, limits, progress or (lambda done, total: None))
-        return [_move(staging / name, target / name) for name in names]
+        for name in names:
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            os.replace(staging / name, target / name)
+        return [target / name for name in names]
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 
 
 def member_names(archive: Path, limits: Limits | None = None) -> list[str]:
     """The names of the files in `archive`, checked as for unpacking."""
-    try:
-        with _entries(archive, limits or Limits()) as found:
-            return [entry.name for entry in _checked(found, archive, limits or Limits())]
-    except MemoryError:
-        raise DatasetError(f"{archive} is refused: its directory does not fit into memory.") from None
-    except BROKEN as error:
-        raise FileError(f"{archive} is damaged or not a zip or tar file: {error}.") from None
+    with _entries(archive, limits or Limits()) as found:
+        return [entry.name for entry in found]
 
 
 def _write_all(archive: Path, folder: Path, limits: Limits, progress: Callable[[int, int], None]) -> list[str]:
     try:
         with _entries(archive, limits) as found:
-            entries = list(_checked(found, archive, limits))
+            entries = list(found)
             total, done = sum(entry.size for entry in entries), 0
             free = shutil.disk_usage(folder).free
             if total > free:
@@ -107,8 +105,6 @@ def _write_all(archive: Path, folder: Path, limits: Limits, progress: Callable[[
                     done += written
                     progress(done, total)
             return [entry.name for entry in entries]
-    except BROKEN as error:
-        raise FileError(f"{archive} is damaged or not a zip or tar file: {error}.") from None
     except OSError as error:
         raise FileError(f"{archive} cannot be unpacked: {error.strerror or error}.") from error
 
@@ -146,12 +142,6 @@ def _write(entry: _Entry, path: Path, archive: Path) -> Iterator[int]:
             yield len(chunk)
     if written != entry.size:
         raise FileError(f"{archive} is damaged: its entry {entry.name!r} holds {written:,} of {entry.size:,} bytes.")
-
-
-def _move(source: Path, target: Path) -> Path:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    os.replace(source, target)
-    return target
 
 
 def _check_directory(archive: Path, limits: Limits) -> None:
@@ -192,13 +182,19 @@ def _larger_record(file: IO[bytes], place: int, size: int) -> tuple[int, int] | 
 
 @contextmanager
 def _entries(archive: Path, limits: Limits) -> Iterator[Iterator[_Entry]]:
-    if zipfile.is_zipfile(archive):
-        _check_directory(archive, limits)
-        with zipfile.ZipFile(archive) as opened:
-            yield _zip_entries(opened, archive)
-        return
-    with tarfile.open(archive) as opened_tar:
-        yield _tar_entries(opened_tar, archive)
+    """The files in an archive, each checked when it is reached; damage found while they are used is one sentence."""
+    try:
+        if zipfile.is_zipfile(archive):
+            _check_directory(archive, limits)
+            with zipfile.ZipFile(archive) as opened:
+                yield _checked(_zip_entries(opened, archive), archive, limits)
+        else:
+            with tarfile.open(archive) as opened_tar:
+                yield _checked(_tar_entries(opened_tar, archive), archive, limits)
+    except MemoryError:
+        raise DatasetError(f"{archive} is refused: its directory does not fit into memory.") from None
+    except BROKEN as error:
+        raise FileError(f"{archive} is damaged or not a zip or tar file: {error}.") from None
 
 
 def _not_plain(archive: Path, name: str) -> DatasetError:
@@ -228,7 +224,9 @@ def _tar_entries(opened: tarfile.TarFile, archive: Path) -> Iterator[_Entry]:
             continue
         if not member.isreg():
             raise _not_plain(archive, member.name)
-        yield _Entry(member.name, member.size, functools.partial(_tar_file, opened, member))
+        # Only of what is no file it is None.
+        extract: Callable[[tarfile.TarInfo], Any] = opened.extractfile
+        yield _Entry(member.name, member.size, functools.partial(extract, member))
     _check_end(opened)
 
 
@@ -241,10 +239,3 @@ def _check_end(opened: tarfile.TarFile) -> None:
         raise tarfile.TarError("its end is missing")
     while opened.fileobj.read(_CHUNK):
         continue
-
-
-def _tar_file(opened: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
-    file = opened.extractfile(member)
-    if file is None:
-        raise tarfile.TarError(f"entry {member.name!r} cannot be read")
-    return file

@@ -117,10 +117,10 @@ def read_calibration(path: Path, cameras: tuple[int, int] = (0, 1)) -> Calibrati
         return read_kitti_calibration(path, cameras)
     if re.search(r"^\s*cam0\s*=", text, re.MULTILINE):
         return read_middlebury_calibration(path)
-    tables = read_tables(path)
+    tables, forms = read_tables(path), (_of_projections, _of_reprojection, _of_chain, _of_infos, _of_numbers)
     try:
-        for read in (_of_projections, _of_reprojection, _of_chain, _of_infos, _of_numbers):
-            if (found := read(path, tables)) is not None:
+        for read, table in itertools.product(forms, tables):
+            if (found := read(path, table)) is not None:
                 return found
     except (TypeError, ValueError, OverflowError) as problem:  # text or a table in the place of a number
         raise FileError(f"{path} has an entry of another kind than a calibration ({one_line(problem)}).") from None
@@ -185,31 +185,24 @@ def read_middlebury_calibration(path: Path, size: tuple[int, int] | None = None)
             f"{path} is for images of {stated.width:g} × {stated.height:g} pixels, but the images have "
             f"{size[0]} × {size[1]}."
         )
-    camera = stated.cam0
-    _check_offset(stated, path)
+    (focal, _, x), (_, _, y), _ = stated.cam0
+    offset = stated.doffs if stated.cam1 is None else stated.cam1[0][2] - x
+    if abs(stated.doffs - offset) > max(OFFSET_ERROR, 0.02 * abs(offset)):
+        raise FileError(
+            f"{path}: doffs is cx of cam1 − cx of cam0, here {offset:.6g} px; found {stated.doffs:g}: is its sign "
+            "reversed?"
+        )
+    if focal <= 0:
+        raise FileError(f"{path}: the focal length, the first entry of cam0, must be positive; found {focal:g}.")
     width = size[0] if size is not None else stated.width or math.inf
-    if camera[0][0] <= 0:
-        raise FileError(f"{path}: the focal length, the first entry of cam0, must be positive; found {camera[0][0]:g}.")
     return Calibration(
-        focal=camera[0][0],
+        focal=focal,
         baseline=stated.baseline * MILLIMETRE,
         doffs=stated.doffs,
         ndisp=int(stated.ndisp) if 1 <= stated.ndisp < width else None,
-        centre=(camera[0][2], camera[1][2]),
+        centre=(x, y),
         size=(int(stated.width), int(stated.height)) if stated.width >= 1 and stated.height >= 1 else None,
     )
-
-
-def _check_offset(stated: MiddleburyCalibration, path: Path) -> None:
-    """Refuse doffs that is not the difference of the principal points, cx of cam1 − cx of cam0."""
-    if stated.cam1 is None:
-        return
-    wanted = stated.cam1[0][2] - stated.cam0[0][2]
-    if abs(stated.doffs - wanted) > max(OFFSET_ERROR, 0.02 * abs(wanted)):
-        raise FileError(
-            f"{path}: doffs is cx of cam1 − cx of cam0, here {wanted:.6g} px; found {stated.doffs:g}: is its sign "
-            "reversed?"
-        )
 
 
 def read_kitti_calibration(path: Path, cameras: tuple[int, int]) -> Calibration:
@@ -251,14 +244,10 @@ def read_tables(path: Path) -> list[Table]:
         elif text.lstrip().startswith(("{", "[")):
             loaded = [json.loads(text)]
         else:
-            loaded = list(_yaml(path).safe_load_all(text))
+            loaded = _documents(path, text)
         return [_lower(one) for one in loaded if isinstance(one, Mapping)]
     except (ValueError, RecursionError) as problem:
         raise FileError(f"{path} cannot be read as JSON or YAML ({one_line(problem)}); known are {FORMS}.") from None
-    except Exception as problem:  # PyYAML has an error of its own for every mistake
-        if type(problem).__module__.partition(".")[0] != "yaml":
-            raise
-        raise FileError(f"{path} is no calibration that is known; known are {FORMS}.") from None
 
 
 def _lower(value: Any) -> Any:
@@ -266,12 +255,16 @@ def _lower(value: Any) -> Any:
     return {str(name).lower(): _lower(inner) for name, inner in value.items()} if isinstance(value, Mapping) else value
 
 
-def _yaml(path: Path) -> Any:
+def _documents(path: Path, text: str) -> list[Any]:
+    """The documents of a YAML file."""
     try:
         import yaml
     except ImportError:
         raise MissingDependency("pyyaml", "io", f"{path}: a YAML file") from None
-    return yaml
+    try:
+        return list(yaml.safe_load_all(text))
+    except yaml.YAMLError:
+        raise FileError(f"{path} is no calibration that is known; known are {FORMS}.") from None
 
 
 def _storage(path: Path, text: str) -> Any:
@@ -350,104 +343,92 @@ def _projection(table: Table, name: str) -> _Camera | None:
     return None if matrix is None or not matrix[0, 0] > 0 else _Camera.of(matrix, _size(table))
 
 
-def _of_projections(path: Path, tables: Sequence[Table]) -> Calibration | None:
+def _of_projections(path: Path, table: Table) -> Calibration | None:
     """P1 and P2 of OpenCV's `stereoRectify`, under any of their usual names."""
-    for table, names in itertools.product(tables, PROJECTIONS):
+    for names in PROJECTIONS:
         left, right = (_projection(table, name) for name in names)
         if left is not None and right is not None:
             return calibration_of_pair(path, left, right)
     return None
 
 
-def _of_reprojection(path: Path, tables: Sequence[Table]) -> Calibration | None:
+def _of_reprojection(path: Path, table: Table) -> Calibration | None:
     """Q of OpenCV: Z = f / (Q32·d + Q33), so that B = 1/|Q32| and doffs = Q33/Q32."""
-    for table in tables:
-        matrix = _matrix(table.get("q"), 4, 4)
-        if matrix is not None and matrix[2, 3] > 0 and matrix[3, 2] != 0:
-            values = {"focal": float(matrix[2, 3]), "baseline": float(1 / abs(matrix[3, 2]))}
-            centre = (-float(matrix[0, 3]), -float(matrix[1, 3]))
-            doffs = float(matrix[3, 3] / matrix[3, 2]) + 0.0
-            return calibration_of(path, **values, doffs=doffs, centre=centre, size=_size(table))
-    return None
+    matrix = _matrix(table.get("q"), 4, 4)
+    if matrix is None or not (matrix[2, 3] > 0 and matrix[3, 2] != 0):
+        return None
+    values = {"focal": float(matrix[2, 3]), "baseline": float(1 / abs(matrix[3, 2]))}
+    centre = (-float(matrix[0, 3]), -float(matrix[1, 3]))
+    doffs = float(matrix[3, 3] / matrix[3, 2]) + 0.0
+    return calibration_of(path, **values, doffs=doffs, centre=centre, size=_size(table))
 
 
-def _of_chain(path: Path, tables: Sequence[Table]) -> Calibration | None:
+def _of_chain(path: Path, table: Table) -> Calibration | None:
     """Kalibr's camchain: intrinsics [fx, fy, cx, cy] of cam0 and cam1, and the pose T_cn_cnm1 of cam1."""
-    for table in tables:
-        cameras = [one for name in ("cam0", "cam1") if isinstance(one := table.get(name), Mapping)]
-        if len(cameras) < 2 or not all(len(one.get("intrinsics") or ()) >= 4 for one in cameras):
-            continue
-        pose = _matrix(cameras[1].get("t_cn_cnm1"), 4, 4)
-        if pose is None:
-            raise FileError(f"{path}: cam1 has no T_cn_cnm1, the pose of the second camera.")
-        turned = math.acos(min(1.0, max(-1.0, (float(np.trace(pose[:3, :3])) - 1) / 2)))
-        if turned > PARALLEL:
-            raise FileError(
-                f"{path}: the cameras are turned against each other by {math.degrees(turned):.2g}°; disparities belong "
-                "to rectified cameras. Give the projection matrices after rectification."
-            )
-        numbers = [[float(number) for number in one["intrinsics"][-4:]] for one in cameras]
-        left, right = (_Camera(f, (x, y), 0.0, _size(one)) for one, (f, _, x, y) in zip(cameras, numbers, strict=True))
-        return calibration_of_pair(path, left, right, float(-pose[0, 3]))
-    return None
+    cameras = [one for name in ("cam0", "cam1") if isinstance(one := table.get(name), Mapping)]
+    if len(cameras) < 2 or not all(len(one.get("intrinsics") or ()) >= 4 for one in cameras):
+        return None
+    pose = _matrix(cameras[1].get("t_cn_cnm1"), 4, 4)
+    if pose is None:
+        raise FileError(f"{path}: cam1 has no T_cn_cnm1, the pose of the second camera.")
+    turned = math.acos(min(1.0, max(-1.0, (float(np.trace(pose[:3, :3])) - 1) / 2)))
+    if turned > PARALLEL:
+        raise FileError(
+            f"{path}: the cameras are turned against each other by {math.degrees(turned):.2g}°; disparities belong to "
+            "rectified cameras. Give the projection matrices after rectification."
+        )
+    numbers = [[float(number) for number in one["intrinsics"][-4:]] for one in cameras]
+    left, right = (_Camera(f, (x, y), 0.0, _size(one)) for one, (f, _, x, y) in zip(cameras, numbers, strict=True))
+    return calibration_of_pair(path, left, right, float(-pose[0, 3]))
 
 
-def _of_infos(path: Path, tables: Sequence[Table]) -> Calibration | None:
+def _of_infos(path: Path, table: Table) -> Calibration | None:
     """Both `camera_info` of ROS, as the calibrator writes it or as a message is printed: in one file, or in two whose
     names differ in left and right.
     """
-    found = _infos(tables)
+    found = _infos(path)
     if not found:
         return None
     if len(found) == 1:
-        other = _other_side(path)
+        swapped = (path.name.replace(*names) for pair in SIDES for names in (pair, pair[::-1]))
+        beside = (path.with_name(name) for name in swapped if name != path.name)
+        other = next((one for one in beside if one.is_file()), None)
         if other is None:
             raise FileError(
                 f"{path} holds one camera; a pair needs both: put the other one beside it, with right instead of left "
                 "in its name."
             )
-        found += _infos(read_tables(other))
+        found += _infos(other)
     left, right = sorted((found * 2)[:2], key=lambda camera: -camera.shift)
     return calibration_of_pair(path, left, right)
 
 
-def _infos(tables: Iterable[Table]) -> list[_Camera]:
-    inner = itertools.chain.from_iterable(map(_with_inner, tables))
+def _infos(path: Path) -> list[_Camera]:
+    """The cameras of all tables of a file, and of the tables in these."""
+    inner = itertools.chain.from_iterable(map(_with_inner, read_tables(path)))
     cameras = (_projection(one, "projection_matrix" if "projection_matrix" in one else "p") for one in inner)
     return [camera for camera in cameras if camera is not None]
 
 
-def _other_side(path: Path) -> Path | None:
-    """The file beside this one that is named after the other camera."""
-    for pair in SIDES:
-        for this, other in (pair, pair[::-1]):
-            beside = path.with_name(path.name.replace(this, other))
-            if beside != path and beside.is_file():
-                return beside
-    return None
-
-
-def _of_numbers(path: Path, tables: Sequence[Table]) -> Calibration | None:
+def _of_numbers(path: Path, table: Table) -> Calibration | None:
     """Plain numbers by name, at the top or in tables such as `left` and `intrinsics`."""
-    for table in tables:
-        parts = _with_inner(table)
-        camera, baseline = _first(_intrinsics, parts), _first(lambda one: _number(one, BASELINE), parts)
-        if camera is None or baseline is None:
-            continue
-        right = table.get("right")
-        other = _intrinsics(right) if isinstance(right, Mapping) else None
-        doffs = _first(lambda one: _number(one, OFFSET), parts)
-        if doffs is None and other is not None:
-            doffs = other.centre[0] - camera.centre[0]
-        return calibration_of(
-            path,
-            focal=camera.focal,
-            baseline=baseline,
-            doffs=0.0 if doffs is None or math.isnan(doffs) else doffs,
-            centre=None if math.isnan(camera.centre[0]) else camera.centre,
-            size=_first(_size, parts),
-        )
-    return None
+    parts = _with_inner(table)
+    camera, baseline = _first(_intrinsics, parts), _first(lambda one: _number(one, BASELINE), parts)
+    if camera is None or baseline is None:
+        return None
+    right = table.get("right")
+    other = _intrinsics(right) if isinstance(right, Mapping) else None
+    doffs = _first(lambda one: _number(one, OFFSET), parts)
+    if doffs is None and other is not None:
+        doffs = other.centre[0] - camera.centre[0]
+    return calibration_of(
+        path,
+        focal=camera.focal,
+        baseline=baseline,
+        doffs=0.0 if doffs is None or math.isnan(doffs) else doffs,
+        centre=None if math.isnan(camera.centre[0]) else camera.centre,
+        size=_first(_size, parts),
+    )
 
 
 def _intrinsics(table: Table) -> _Camera | None:

@@ -82,7 +82,7 @@ def fetch(
         if not keep_archives:
             path.unlink(missing_ok=True)
         record[archive.url] = file
-        _write_record(out, record)
+        write_bytes(out / RECORD, msgspec.json.format(msgspec.json.encode([*record.values()]), indent=1))
         done.append(file)
     with contextlib.suppress(OSError):  # not there, or not empty
         (out / _DOWNLOADS).rmdir()
@@ -107,10 +107,6 @@ def _read_record(out: Path) -> dict[str, Fetched]:
         return {entry.url: entry for entry in msgspec.json.decode(path.read_bytes(), type=list[Fetched])}
     except msgspec.DecodeError:
         raise DatasetError(f"{path} is damaged; delete it to fetch the dataset again.") from None
-
-
-def _write_record(out: Path, record: Mapping[str, Fetched]) -> None:
-    write_bytes(out / RECORD, msgspec.json.format(msgspec.json.encode([*record.values()]), indent=1))
 
 
 def download(

@@ -395,20 +395,18 @@ def _truth_template(names: Sequence[str]) -> str | None:
     """The template of the left view's ground truth: one that is called so, else the one with most scenes."""
     scenes: dict[str, set[str]] = {}
     for name in names:
-        if map_name(name)[1] not in MAP_SUFFIXES or map_name(name)[1] in LOSSY:
-            continue
         *folders, last = name.split("/")
-        stem = map_name(last)[0]
+        stem, suffix = map_name(last)
+        if suffix not in MAP_SUFFIXES or suffix in LOSSY:
+            continue
         for template, scene in _placings(folders, stem, last[len(stem) :]):
             scenes.setdefault(template, set()).add(scene)
-    usable = {template: found for template, found in scenes.items() if not NO_LEFT_TRUTH.search(_literal(template))}
-    if not usable:
-        return None
-    rank = {
-        template: (bool(TRUTH.search(_literal(template))), len(found), -template.count("/"))
-        for template, found in usable.items()
-    }
-    return max(sorted(usable), key=lambda template: rank[template])
+    rank: dict[str, tuple[bool, int, int]] = {}
+    for template, found in sorted(scenes.items()):
+        literal = template.replace(SCENE, "/")
+        if not NO_LEFT_TRUTH.search(literal):
+            rank[template] = bool(TRUTH.search(literal)), len(found), -template.count("/")
+    return max(rank, key=lambda template: rank[template], default=None)
 
 
 def _placings(folders: Sequence[str], stem: str, end: str) -> Iterable[tuple[str, str]]:
@@ -421,10 +419,6 @@ def _placings(folders: Sequence[str], stem: str, end: str) -> Iterable[tuple[str
         yield f"{above}{words['before'] or ''}{SCENE}{words['after'] or ''}{end}", words["scene"]
     elif not TRUTH.search(stem):
         yield f"{above}{SCENE}{end}", stem
-
-
-def _literal(template: str) -> str:
-    return template.replace(SCENE, "/")
 
 
 def _images(names: Sequence[str], scenes: Mapping[str, str], sites: Set[str], truth: str) -> dict[str, str]:

@@ -102,31 +102,15 @@ _MIDDLEBURY_TEST = (
 )
 
 
-def _views(places: Mapping[str, str]) -> tuple[str, ...]:
+def _views(**places: str) -> tuple[str, ...]:
     return tuple(f"{place}_{view}" for place, views in places.items() for view in views.split())
 
 
-_SIX = "1l 1s 2l 2s 3l 3s"
+_SIX, _FOUR = "1l 1s 2l 2s 3l 3s", "1l 1s 2l 2s"
 _ETH3D_TRAINING = _views(
-    {
-        "delivery_area": _SIX,
-        "electro": _SIX,
-        "facade": "1s",
-        "forest": "1s 2s",
-        "playground": _SIX,
-        "terrace": "1s 2s",
-        "terrains": "1l 1s 2l 2s",
-    }
+    delivery_area=_SIX, electro=_SIX, facade="1s", forest="1s 2s", playground=_SIX, terrace="1s 2s", terrains=_FOUR
 )
-_ETH3D_TEST = _views(
-    {
-        "lakeside": "1l 1s",
-        "sand_box": "1l 1s",
-        "storage_room": _SIX,
-        "storage_room_2": "1l 1s 2l 2s",
-        "tunnel": _SIX,
-    }
-)
+_ETH3D_TEST = _views(lakeside="1l 1s", sand_box="1l 1s", storage_room=_SIX, storage_room_2=_FOUR, tunnel=_SIX)
 _QUARTER_WIDTHS = {
     **dict.fromkeys(("Motorcycle", "MotorcycleE"), 741),
     **dict.fromkeys(("Piano", "PianoL"), 707),

@@ -118,13 +118,10 @@ def check_map(source: DisparitySource, scene: Scene, algorithm: str = "") -> lis
 
 def _check_further(result: ResultSet, scene: Scene) -> list[Finding]:
     """What is wrong with the right map and the confidence maps of one scene."""
-    maps: dict[str, DisparitySource] = {}
-    if scene.id in result.right_maps:
-        maps["right map"] = result.right_maps[scene.id]
-    for name, confidence in (result.other_confidence or {"": ConfidenceMaps(result.confidence)}).items():
-        if scene.id in confidence.maps:
-            maps[f"confidence map {name}".strip()] = confidence.maps[scene.id]
-    return [finding for what, source in maps.items() for finding in _check_readable(source, scene, result.name, what)]
+    confidence = result.other_confidence or {"": ConfidenceMaps(result.confidence)}
+    kinds = {"right map": result.right_maps, **{f"confidence map {name}": one.maps for name, one in confidence.items()}}
+    there = {what.strip(): maps[scene.id] for what, maps in kinds.items() if scene.id in maps}
+    return [finding for what, source in there.items() for finding in _check_readable(source, scene, result.name, what)]
 
 
 def _check_readable(source: DisparitySource, scene: Scene, algorithm: str, what: str) -> list[Finding]:

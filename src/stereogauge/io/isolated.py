@@ -37,8 +37,13 @@ from stereogauge.io.content import (
 PROGRAM = Path(__file__).with_name("isolated_process.py")
 TIME_LIMIT = 120
 """Seconds that one file may take."""
-LIBRARIES = {"exr": "OpenEXR", "hdf5": "HDF5", "matlab": "SciPy", "matlab-7.3": "HDF5"}
-FILES = {"exr": "OpenEXR file", "hdf5": "HDF5 file", "matlab": "MATLAB file", "matlab-7.3": "MATLAB file"}
+FORMATS = {
+    "exr": ("OpenEXR file", "OpenEXR"),
+    "hdf5": ("HDF5 file", "HDF5"),
+    "matlab": ("MATLAB file", "SciPy"),
+    "matlab-7.3": ("MATLAB file", "HDF5"),
+}
+"""What errors call a file of each kind, and the library that decodes it."""
 EXR_MAGIC, HDF5_MAGIC = b"\x76\x2f\x31\x01", b"\x89HDF\r\n\x1a\n"
 EXR_DEEP, EXR_MULTI_PART = 0x800, 0x1000
 MATLAB_HDF5_START = 512
@@ -68,17 +73,16 @@ class _Decoder:
                 process.stdin.write(json.dumps({**request, "bytes": data.nbytes}).encode() + b"\n")
                 process.stdin.write(data)
                 process.stdin.flush()
-                line = process.stdout.readline()
-                description: dict[str, Any] = json.loads(line) if line else {}
-                samples = process.stdout.read(description["bytes"]) if description else b""
-                whole = bool(description) and len(samples) == description["bytes"]
-            except (OSError, ValueError):
-                whole = False
+                description: dict[str, Any] = json.loads(process.stdout.readline())
+                samples = process.stdout.read(description["bytes"])
+                if len(samples) == description["bytes"]:
+                    return description, samples
+            except (OSError, ValueError):  # it ended in the middle
+                pass
             finally:
                 clock.cancel()
-            if not whole:
-                self._end()
-            return (description, samples) if whole else None
+            self._end()
+            return None
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._owner != os.getpid():
@@ -120,9 +124,10 @@ def decode_isolated(kind: Kind, content: FileContent) -> NDArray[Any]:
     height, width = content.shape or (0, 0)
     limits = {"pixels": LARGEST_PIXEL_COUNT, "ratio": LARGEST_DEFLATE_RATIO, "seconds": TIME_LIMIT}
     answer = _DECODER.decode({"kind": kind, "width": width, "height": height, **limits}, content.data)
-    damaged = f"the {FILES[kind]} is truncated or damaged"
+    file, library = FORMATS[kind]
+    damaged = f"the {file} is truncated or damaged"
     if answer is None:
-        raise content.error(f"{damaged} (the {LIBRARIES[kind]} library could not decode it).")
+        raise content.error(f"{damaged} (the {library} library could not decode it).")
     description, samples = answer
     if description.get("size"):
         content.check_dimensions(*description["size"])

@@ -24,6 +24,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
+from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
 
 from msgspec import Struct
@@ -253,12 +254,6 @@ def file_cache() -> FileCache:
     return FileCache(cache_folder("remote"), int(min(gigabytes, 1e9) * GIGABYTE))
 
 
-class FileStatus(NamedTuple):
-    """What `Path.stat` says, as far as an object store knows it."""
-
-    st_size: int
-
-
 class FileListing(Struct, frozen=True, dict=True):
     """All files below `url` by their names relative to it."""
 
@@ -269,20 +264,16 @@ class FileListing(Struct, frozen=True, dict=True):
     def folders(self) -> Mapping[str, frozenset[str]]:
         """The names in every folder that some file lies in; the root is called ""."""
         found: dict[str, set[str]] = {}
-        for name in filter(None, self.files):
-            while name not in found.get(name.rpartition("/")[0], ()):
-                folder = name.rpartition("/")[0]
-                found.setdefault(folder, set()).add(name)
-                if not folder:
-                    break
-                name = folder
+        for file in filter(None, self.files):
+            parts = file.split("/")
+            for depth in range(len(parts)):
+                found.setdefault("/".join(parts[:depth]), set()).add("/".join(parts[: depth + 1]))
         return {folder: frozenset(names) for folder, names in found.items()}
 
-    def below(self, folder: str) -> Iterator[str]:
-        """Files and folders at any depth below a folder."""
-        for name in sorted(self.folders.get(folder, ())):
-            yield name
-            yield from self.below(name)
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
+        """All files and folders, by name."""
+        return tuple(sorted({*self.files, *self.folders} - {""}))
 
 
 @functools.total_ordering
@@ -396,11 +387,11 @@ class RemotePath(Struct, frozen=True, eq=False):
         """Whether the listing has a file here or below."""
         return self.is_file() or self.is_dir()
 
-    def stat(self) -> FileStatus:
-        """The size of the file."""
+    def stat(self) -> SimpleNamespace:
+        """What `Path.stat` says, as far as an object store knows it: the size of the file."""
         if self.entry is None:
             raise FileNotFoundError(2, "No such file", self.url)
-        return FileStatus(self.entry.size)
+        return SimpleNamespace(st_size=self.entry.size)
 
     def iterdir(self) -> Iterator[RemotePath]:
         """What lies directly in this folder."""
@@ -424,10 +415,9 @@ class RemotePath(Struct, frozen=True, eq=False):
         return (name for name in self._below() if (self / name).is_file())
 
     def _below(self) -> Iterator[str]:
-        if self.listing is None or self._name is None:
-            return iter(())
-        start = len(self._name) + 1 if self._name else 0
-        return (name[start:] for name in self.listing.below(self._name))
+        own = f"{self._name}/" if self._name else ""
+        names = () if self.listing is None else self.listing.names
+        return (name.removeprefix(own) for name in names if name.startswith(own))
 
     def read_bytes(self) -> bytes:
         """The content of a file that the listing has."""
@@ -451,8 +441,10 @@ def is_in_object_store(path: str | os.PathLike[str]) -> bool:
 
 def place(path: str | os.PathLike[str]) -> Path:
     """The folder or file that a user named: of this machine, or of an object store, which is listed now."""
-    if isinstance(path, RemotePath) or not is_in_object_store(path):
-        return cast(Path, path) if isinstance(path, RemotePath) else Path(path).expanduser()
+    if isinstance(path, RemotePath):
+        return cast(Path, path)
+    if not is_in_object_store(path):
+        return Path(path).expanduser()
     url = os.fspath(path).rstrip("/")
     files = entries_below(url, url)
     # A `RemotePath` has the methods of `Path` that datasets use.

@@ -46,7 +46,7 @@ from stereogauge.model import ConfidenceMaps, Dataset, ResultSet, Scene
 from stereogauge.tags import as_tags
 
 CONFIDENCE = "confidence"
-"""What the only confidence map of an algorithm is called when its folder has no name."""
+"""The folder of confidence maps, and what the only one of an algorithm is called when its own folder has no name."""
 SCALE_OF_SCENE = frozenset({"middlebury-v2"})
 """Datasets whose rules say that an 8-bit result has the scale of its scene's ground truth."""
 
@@ -113,24 +113,20 @@ def find_results(
     files = list_results(path)
     manifests = read_manifests(files)
     if manifest is not None:
-        manifests = {**manifests, "": read_manifest(Path(manifest))}
-    template = template or manifests.get("", ResultManifest()).template or None
-    if template is not None:
+        manifests[""] = read_manifest(Path(manifest))
+    template = template or manifests.get("", ResultManifest()).template
+    if template:
         check_results_template(template, str(files.root))
     names = [name for name in files.names if name.rpartition("/")[2] not in FILENAMES]
     recognised = _recognise_all(names, scene_names(dataset.ids), template)
     found_template = ""
-    if template is None and not any(file.kind == "map" for file in recognised):
-        known = {file.name for file in recognised}
-        rest = [name for name in names if name not in known]
+    if not template and not any(file.kind == "map" for file in recognised):
+        rest = sorted({*names} - {file.name for file in recognised})
         for scenes in (scene_names(dataset.ids), core_names(dataset.ids)):
-            found_template = results_template(rest, scenes)
-            if found_template:
+            if found_template := results_template(rest, scenes):
                 recognised = _recognise_all(names, scenes, found_template)
                 break
-    groups = {
-        name: found for name, found in _by_algorithm(recognised).items() if any(one.kind == "map" for one in found)
-    }
+    groups = _by_algorithm(recognised)
     requested = ResultDecoding(encoding, scale, offset, tuple(unknown), flip, tuple(crop))
     first = {name: min(found, key=lambda file: (file.kind != "map", file.name)) for name, found in groups.items()}
     meant = meant_for(requested, {name: files.path(file.name) for name, file in first.items()})
@@ -150,14 +146,12 @@ def find_results(
 
 
 def _by_algorithm(recognised: Iterable[Recognised]) -> dict[str, list[Recognised]]:
-    """The files of each algorithm: of several of one kind for one scene, the one of the preferred suffix."""
-    chosen: dict[tuple[str, ...], Recognised] = {}
+    """The files of each algorithm with a map: of several of one kind for a scene, the one of the preferred suffix."""
+    groups: dict[str, dict[tuple[str, ...], Recognised]] = {}
     for file in sorted(recognised, key=_preference):
-        chosen.setdefault((file.algorithm, file.kind, file.part, file.scene), file)
-    groups: dict[str, list[Recognised]] = {}
-    for file in chosen.values():
-        groups.setdefault(file.algorithm, []).append(file)
-    return groups
+        groups.setdefault(file.algorithm, {}).setdefault((file.kind, file.part, file.scene), file)
+    listed = {name: list(found.values()) for name, found in groups.items()}
+    return {name: found for name, found in listed.items() if any(file.kind == "map" for file in found)}
 
 
 def meant_for(stated: ResultDecoding, maps: Mapping[str, str | os.PathLike[str]]) -> dict[str, ResultDecoding]:
@@ -167,14 +161,15 @@ def meant_for(stated: ResultDecoding, maps: Mapping[str, str | os.PathLike[str]]
     """
     fixed = {name for name, path in maps.items() if stated.given and fixes_encoding(path)}
     for_all = len(fixed) == len(maps) or is_depth(stated.encoding)
-    return {name: stated if for_all or name not in fixed else stated.without_values() for name in maps}
+    bare = replace(stated, encoding=None, scale=None, offset=None)
+    return {name: stated if for_all or name not in fixed else bare for name in maps}
 
 
 def _renamed(results: list[ResultSet], name: str | None, files: ResultFiles) -> list[ResultSet]:
-    if name is not None and len(results) != 1:
-        raise DatasetError(f"The name {name!r} is for one algorithm, but {files.root} holds {len(results)}.")
     if name is not None:
-        results = [replace(results[0], name=name)]
+        if len(results) != 1:
+            raise DatasetError(f"The name {name!r} is for one algorithm, but {files.root} holds {len(results)}.")
+        return [replace(results[0], name=name)]
     names = [result.name for result in results]
     twice = sorted({found for found in names if names.count(found) > 1})
     if twice:
@@ -184,8 +179,8 @@ def _renamed(results: list[ResultSet], name: str | None, files: ResultFiles) -> 
     return results
 
 
-def _recognise_all(names: Iterable[str], scenes: Mapping[str, str], template: str | None) -> list[Recognised]:
-    found = (recognise(name, scenes) if template is None else recognise_by(template, name, scenes) for name in names)
+def _recognise_all(names: Iterable[str], scenes: Mapping[str, str], template: str) -> list[Recognised]:
+    found = (recognise_by(template, name, scenes) if template else recognise(name, scenes) for name in names)
     return [file for file in found if file is not None]
 
 
@@ -292,25 +287,13 @@ def _is_8_bit_png(path: str | os.PathLike[str], scene: Scene) -> bool:
 
 
 # Folders that only hold what their parent is about, then those with something else than the left view's disparity.
-LEFT_FOLDERS = frozenset(
-    {
-        "disp_0",
-        "disp1_left",
-        "low_res_two_view",
-        "data",
-        "left",
-        "disparity",
-        "disparities",
-        "disp",
-        "results",
-        "training",
-    }
-    | {f"training{size}" for size in "qhf"}
-    | {f"test{size}" for size in "qhf"}
-)
-RIGHT_FOLDERS = frozenset({"right", "disp1_right"})
-CONFIDENCE_FOLDERS = frozenset({"confidence"})
-OTHER_FOLDERS = frozenset({"disp_1", "flow"})
+LEFT_FOLDERS = {
+    *("disp_0", "disp1_left", "low_res_two_view", "data", "left", "disparity", "disparities", "disp", "results"),
+    *("training", "trainingq", "trainingh", "trainingf", "testq", "testh", "testf"),
+}
+RIGHT_FOLDERS, OTHER_FOLDERS = {"right", "disp1_right"}, {"disp_1", "flow"}
+SUBMITTED = {"disp0": ("map", ".pfm"), "disp1": ("right", ".pfm"), "time": ("time", ".txt")}
+"""What Middlebury's files hold by how their names begin, and their suffixes."""
 TIMES = ".txt"
 FIELDS = ("algorithm", "site", "scene")
 
@@ -336,31 +319,26 @@ def scene_names(ids: Iterable[str]) -> Mapping[str, str]:
 
 def recognise(name: str, scenes: Mapping[str, str]) -> Recognised | None:
     """What the file `name` is, or None."""
-    folder = name.rpartition("/")[0]
-    return _submission(name, folder, scenes) or _one_file_a_scene(name, folder, scenes)
+    return _submission(name, scenes) or _one_file_a_scene(name, scenes)
 
 
-def _submission(name: str, folder: str, scenes: Mapping[str, str]) -> Recognised | None:
+def _submission(name: str, scenes: Mapping[str, str]) -> Recognised | None:
     """Middlebury v3: disp0ALG.pfm, disp1ALG.pfm (right view), timeALG.txt; without ALG the folder above names it."""
-    above, _, own = folder.rpartition("/")
+    above, _, own = name.rpartition("/")[0].rpartition("/")
     scene = scenes.get(own.lower())
     if scene is None:
         scene, above = _with_site(above, own, scenes)
     if scene is None:
         return None
     path = PurePosixPath(name)
-    found = re.fullmatch(r"disp([01])(.*)", path.stem)
-    if found and path.suffix.lower() == ".pfm" and found.group(2) != "GT":
-        kind = "map" if found.group(1) == "0" else "right"
-        return Recognised(name, found.group(2) or _naming(_parts(above)), scene, kind)
-    found = re.fullmatch(r"time(.*)", path.stem)
-    if found and path.suffix.lower() == ".txt":
-        return Recognised(name, found.group(1) or _naming(_parts(above)), scene, "time")
-    return None
+    found = re.fullmatch(r"(disp0|disp1|time)(?!GT$)(.*)", path.stem)
+    if found is None or SUBMITTED[found[1]][1] != path.suffix.lower():
+        return None
+    return Recognised(name, found[2] or _naming(_parts(above)), scene, SUBMITTED[found[1]][0])
 
 
-def _one_file_a_scene(name: str, folder: str, scenes: Mapping[str, str]) -> Recognised | None:
-    stem, suffix = map_name(name)
+def _one_file_a_scene(name: str, scenes: Mapping[str, str]) -> Recognised | None:
+    (stem, suffix), folder = map_name(name), name.rpartition("/")[0]
     scene = scenes.get(stem.lower())
     if scene is None and folder:
         repeated = folder.rpartition("/")[2] + "_"  # Spring's files begin with the name of their folder
@@ -395,9 +373,9 @@ def _meaning(folder: str) -> tuple[str, str, str] | None:
     lower = [part.lower() for part in parts]
     if not OTHER_FOLDERS.isdisjoint(lower):
         return None
-    at = next((index for index, part in enumerate(lower) if part in CONFIDENCE_FOLDERS), None)
-    if at is not None:
-        return _naming(parts[:at]), "confidence", "/".join(parts[at + 1 :])
+    if CONFIDENCE in lower:
+        at = lower.index(CONFIDENCE)
+        return _naming(parts[:at]), CONFIDENCE, "/".join(parts[at + 1 :])
     return _naming(parts), "map" if RIGHT_FOLDERS.isdisjoint(lower) else "right", ""
 
 

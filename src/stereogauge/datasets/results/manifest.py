@@ -72,17 +72,13 @@ class ValueEntries(Declaration, frozen=True):
     @property
     def given(self) -> bool:
         """Whether anything was said of what stored values mean."""
-        return not (self.encoding is None and self.scale is None and self.offset is None)
+        return (self.encoding, self.scale, self.offset) != (None, None, None)
 
     def over(self, other: Self) -> Self:
         """These entries where they say something, else `other`; an encoding drops the other's scale and offset."""
         kept = other if self.encoding is None else replace(other, scale=None, offset=None)
         said = {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) not in NOTHING_SAID}
         return replace(kept, **said)
-
-    def without_values(self) -> Self:
-        """The same without what stored values mean."""
-        return replace(self, encoding=None, scale=None, offset=None)
 
 
 class ResultDecoding(ValueEntries, frozen=True):
@@ -142,7 +138,7 @@ def read_manifest(path: Path) -> ResultManifest:
     return _manifest(read_toml(path, WHAT, DatasetError), str(path))
 
 
-def read_manifests(files: ResultFiles) -> Mapping[str, ResultManifest]:
+def read_manifests(files: ResultFiles) -> dict[str, ResultManifest]:
     """Every manifest by the folder it lies in ("" = the results folder); a dataset's own manifest is not one."""
     found: dict[str, ResultManifest] = {}
     for filename in FILENAMES:

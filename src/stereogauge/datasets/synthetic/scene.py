@@ -5,6 +5,7 @@ The named worlds are functions of the frame and a random generator, so that each
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -37,7 +38,7 @@ from stereogauge.errors import DatasetError, unknown_name
 from stereogauge.io.encodings import write_disparity
 from stereogauge.io.images import encode_png
 from stereogauge.io.writing import write_bytes
-from stereogauge.model import Dataset, Mask, Scene
+from stereogauge.model import Dataset, DisparityMap, Mask, Scene
 
 FULL_WIDTH = 2880.0
 """The image width for which the geometry thresholds of full-size Middlebury scenes are meant (resolution 1)."""
@@ -53,10 +54,6 @@ MASKS = ("nonocc", "visible", *SURFACE_MASKS)
 DEFAULT_SIZE = (480, 640)
 SMALLEST, LARGEST = 32, 20000
 VISIBLE, OCCLUDED = 255, 128
-
-
-class Unrendered(Struct, frozen=True):
-    """Placeholder for an array that the scene itself renders."""
 
 
 class SyntheticScene(Scene):
@@ -82,16 +79,16 @@ class SyntheticScene(Scene):
         self.images = preset.images if images is None else images
         self.seed = seed
         self._rendered: dict[float, CameraView] = {}
-        part: Any = Unrendered()
+        made: Any = functools.partial
         super().__init__(
             f"{preset.id}-{seed}",
-            gt=part,
-            left=part,
-            right=part,
-            gt_right=part,
+            gt=made(self._disparity, 0.0),
+            left=made(self._image, 0.0),
+            right=made(self._image, 1.0),
+            gt_right=made(self._disparity, 1.0),
             calibration=self.renderer.calibration(NEAR),
-            masks=dict.fromkeys(MASKS, part),
-            views=dict.fromkeys(positions, part),
+            masks={name: made(self._mask, name) for name in MASKS},
+            views={position: made(self._image, position) for position in positions},
             dataset=f"synthetic:{preset.id}",
             resolution=width / FULL_WIDTH,
             metadata={"preset": preset.id, "seed": seed, "description": preset.description},
@@ -100,42 +97,18 @@ class SyntheticScene(Scene):
     def __getstate__(self) -> dict[str, Any]:
         return {**super().__getstate__(), "_rendered": {}}
 
-    def source(self, part: str) -> Any:
-        """The rendered array itself; None where the scene has none."""
-        return getattr(self, part) if self.has(part) else None
-
-    def mask_source(self, name: str) -> Any:
-        """The rendered mask itself."""
-        return self.mask(name)
-
-    def view_source(self, position: float) -> Any:
-        """The rendered view itself."""
-        return self.view(position)
-
     @property
     def shape(self) -> tuple[int, int]:
         """(height, width)."""
         return self.renderer.size
-
-    def _load(self, key: Any, source: Any, read: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
-        if isinstance(source, Unrendered):
-            return super()._load(key, source, lambda _: self._render(key))
-        return super()._load(key, source, read)
 
     def _view(self, position: float) -> CameraView:
         if position not in self._rendered:
             self._rendered[position] = self.renderer.view(position)
         return self._rendered[position]
 
-    def _render(self, key: Any) -> NDArray[Any]:
-        if key == "gt":
-            return self.renderer.disparity(self._view(0.0))
-        if key == "gt_right":
-            return self.renderer.disparity(self._view(1.0))
-        if key in ("left", "right"):
-            return self._image(0.0 if key == "left" else 1.0)
-        kind, detail = key
-        return self._image(detail) if kind == "view" else self._mask(detail)
+    def _disparity(self, position: float) -> DisparityMap:
+        return self.renderer.disparity(self._view(position))
 
     def _image(self, position: float) -> NDArray[np.uint8]:
         return self.images.take(self._view(position).radiance, position, self.seed)
