@@ -142,8 +142,7 @@ def families() -> Registry[DatasetFamily]:
 
 def stated_range(scene: Scene) -> int | None:
     """The number of disparities to search: that of the scene's calibration, else its dataset's; None if unknown."""
-    family = _declared(scene.dataset)
-    return scene.calibration.ndisp or (None if family is None else family.ndisp)
+    return scene.calibration.ndisp or getattr(_declared(scene.dataset), "ndisp", None)
 
 
 def search_range(scene: Scene, given: int | None = None, *, by_truth: bool = False) -> int:
@@ -165,8 +164,7 @@ def search_range(scene: Scene, given: int | None = None, *, by_truth: bool = Fal
 
 def dataset_threshold(dataset: str) -> float:
     """The error in px above which a dataset's own evaluation calls a pixel bad; 1 where it is unknown."""
-    family = _declared(dataset)
-    return 1.0 if family is None else family.threshold
+    return getattr(_declared(dataset), "threshold", 1.0)
 
 
 def _declared(dataset: str) -> DatasetFamily | None:
@@ -237,14 +235,10 @@ def open_dataset(text: str, **options: Any) -> Dataset:
     if not family.needs_root:
         return load_dataset(text, **options)
     variant, _, root = rest.partition(":")
-    if variant in family.variants and not _is_drive(rest):
+    # A drive of Windows looks like a variant of one letter.
+    if variant in family.variants and not (os.name == "nt" and re.match(r"[A-Za-z]:[\\/]", rest)):
         return load_dataset(f"{identifier}:{variant}", root or None, **options)
     return load_dataset(identifier, rest or None, **options)
-
-
-def _is_drive(text: str) -> bool:
-    """Whether this begins with a drive of Windows, which looks like a variant of one letter."""
-    return os.name == "nt" and re.match(r"[A-Za-z]:[\\/]", text) is not None
 
 
 def _better_family(wrong: DatasetFamily, folder: Path) -> str | None:

@@ -63,17 +63,14 @@ class FoundScene(Struct, frozen=True, eq=False):
 
     def find(self, *templates: str) -> Path | None:
         """The first of the templates that is a file."""
-        return next((path for template in templates if (path := self._file(template)) is not None), None)
-
-    def _file(self, template: str) -> Path | None:
-        text = template.replace("**}", "}").format(**self.fields).lstrip("/").replace("//", "/")
-        if not text:
-            return None
-        start, rest = (self.base.parent, text[len(PARENT) :]) if text.startswith(PARENT) else (self.base, text)
-        path = start / rest
-        if text.endswith(ANY_SUFFIX):
-            return image(path.parent, path.name.removesuffix(ANY_SUFFIX))
-        return file_at(path)
+        for template in filter(None, templates):
+            text = template.replace("**}", "}").format(**self.fields).lstrip("/").replace("//", "/")
+            path = (self.base.parent if text.startswith(PARENT) else self.base) / text.removeprefix(PARENT)
+            any_image = text.endswith(ANY_SUFFIX)
+            found = image(path.parent, path.name.removesuffix(ANY_SUFFIX)) if any_image else file_at(path)
+            if found is not None:
+                return found
+        return None
 
 
 class SceneLayout(Struct, frozen=True):
@@ -143,7 +140,12 @@ class SceneLayout(Struct, frozen=True):
             "left": None if left is None else ImageFile(left),
             "right": None if right is None else ImageFile(right),
         }
-        self._check_pair(parts, place)
+        missing = [part for part in ("left", "right") if parts[part] is None]
+        if len(missing) == 1 and (self.pairs(place) if callable(self.pairs) else self.pairs):
+            path = place.base / _several(getattr(self, missing[0]))[0].format(**place.fields)
+            raise DatasetError(
+                f"{path.parent} lacks {path.name}; put it there, or move the folder away to skip the scene."
+            )
         if any(parts[part] is None for part in self.needs):
             return None
         calibration = self.calibration(place) if callable(self.calibration) else self.calibration
@@ -165,14 +167,6 @@ class SceneLayout(Struct, frozen=True):
             file = replace(file, scale=calibration.focal_baseline * (file.scale or 1.0))
         file = replace(file, masks=masks)
         return file if self.decode is None else self.decode(file, place, calibration)
-
-    def _check_pair(self, parts: Mapping[str, Any], place: FoundScene) -> None:
-        missing = [part for part in ("left", "right") if parts[part] is None]
-        if len(missing) == 1 and (self.pairs(place) if callable(self.pairs) else self.pairs):
-            path = place.base / _several(getattr(self, missing[0]))[0].format(**place.fields)
-            raise DatasetError(
-                f"{path.parent} lacks {path.name}; put it there, or move the folder away to skip the scene."
-            )
 
 
 def calibration_in(template: str, read: Callable[[Path], Calibration]) -> Callable[[FoundScene], Calibration]:

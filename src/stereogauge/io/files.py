@@ -55,8 +55,11 @@ class DisparityFile(Struct, frozen=True):
             unknown=self.unknown,
             calibration=self.calibration,
         )
-        disparity = whole if self.step == 1 else np.ascontiguousarray(whole[:: self.step, :: self.step])
-        return _cropped(_flipped(disparity, self.flip), self.crop, display_name(self.path))
+        if self.flip not in ("", *FLIPS, TRANSPOSE):
+            raise unknown_name("flip", self.flip, (*FLIPS, TRANSPOSE))
+        disparity = whole[:: self.step, :: self.step]
+        turned = disparity.T if self.flip == TRANSPOSE else disparity[FLIPS[self.flip]] if self.flip else disparity
+        return np.ascontiguousarray(_cropped(turned, self.crop, display_name(self.path)) if self.crop else turned)
 
     def _stored(self, shape: tuple[int, int]) -> tuple[int, int] | None:
         """The size of the file that gives a map of this size; None where a part is cut out of a file of any size."""
@@ -261,15 +264,11 @@ def load_image(source: ImageSource) -> Image:
     if image.dtype.kind not in "fiu":
         raise FileError(f"An image must hold numbers; found type {image.dtype}.")
     if image.dtype.kind != "f" and image.dtype not in (np.uint8, np.uint16):
-        image = _unsigned(image)
+        low, high = int(image.min()), int(image.max())
+        if low < 0 or high > 65535:
+            raise FileError(f"An image holds values from 0 to 255, or to 65535 in 16 bits; found {low} to {high}.")
+        image = image.astype(np.uint8 if high < 256 else np.uint16)
     return image[..., :3] if image.ndim == 3 else image
-
-
-def _unsigned(image: NDArray[Any]) -> Image:
-    low, high = int(image.min()), int(image.max())
-    if low < 0 or high > 65535:
-        raise FileError(f"An image holds values from 0 to 255, or to 65535 in 16 bits; found {low} to {high}.")
-    return image.astype(np.uint8 if high < 256 else np.uint16)
 
 
 def load_mask(source: MaskSource) -> Mask:
@@ -358,23 +357,12 @@ def _some_values(array: NDArray[Any]) -> str:
     return ", ".join(values[:6]) + (", …" if len(values) > 6 else "")
 
 
-def _flipped(disparity: DisparityMap, flip: str) -> DisparityMap:
-    """The map mirrored as `flip` says: left-right, up-down, both, or rows and columns exchanged."""
-    if not flip:
-        return disparity
-    if flip not in (*FLIPS, TRANSPOSE):
-        raise unknown_name("flip", flip, (*FLIPS, TRANSPOSE))
-    return np.ascontiguousarray(disparity.T if flip == TRANSPOSE else disparity[FLIPS[flip]])
-
-
 def _cropped(disparity: DisparityMap, window: tuple[int, ...], name: str) -> DisparityMap:
     """The part of the map from column x and row y on, with a width and height: `window` is (x, y, width, height)."""
-    if not window:
-        return disparity
     x, y, width, height = window
     if min(window) < 0 or y + height > disparity.shape[0] or x + width > disparity.shape[1]:
         raise SizeError(
             f"{name}: {width} × {height} pixels from column {x} and row {y} on do not lie within the map of "
             f"{disparity.shape[1]} × {disparity.shape[0]}."
         )
-    return np.ascontiguousarray(disparity[y : y + height, x : x + width])
+    return disparity[y : y + height, x : x + width]

@@ -114,11 +114,10 @@ def map_suspicions(disparity: DisparityMap, source: Any = None, *, prefix: str =
     if codes:
         at, width = np.isin(values, np.asarray(codes, np.float32)), disparity.shape[1]
         wide = f" and as large as the image is wide ({width} px) or larger" if max(codes) >= width else ""
-        means = "if it means unknown" if len(codes) == 1 else "if they mean unknown"
-        sentence = (
-            f"{fills(codes, float(np.mean(at)))}, far from all others{wide}: {means}, "
-            f"set {unknown_setting(codes, file, prefix)}."
+        advice = (
+            f"if {'it means' if len(codes) == 1 else 'they mean'} unknown, set {unknown_setting(codes, file, prefix)}"
         )
+        sentence = f"{fills(codes, float(np.mean(at)))}, far from all others{wide}: {advice}."
         found.append(Suspicion("one-value", sentence))
         values = values[~at]
     return found + _out_of_range(values, disparity.shape[1], file.encoding if file else None)
@@ -126,12 +125,8 @@ def map_suspicions(disparity: DisparityMap, source: Any = None, *, prefix: str =
 
 def fills(codes: Sequence[float], share: float) -> str:
     """How much of a map some values fill: `The value 0 fills 12.0% of the map`."""
-    named = ", ".join(f"{code:g}" for code in codes)
-    return (
-        f"The value {named} fills {share:.1%} of the map"
-        if len(codes) == 1
-        else (f"The values {named} fill {share:.1%} of the map")
-    )
+    named, one = ", ".join(f"{code:g}" for code in codes), len(codes) == 1
+    return f"The {'value' if one else 'values'} {named} {'fills' if one else 'fill'} {share:.1%} of the map"
 
 
 def unknown_setting(codes: Sequence[float], file: DisparityFile | None, prefix: str = "") -> str:
@@ -224,6 +219,7 @@ def _out_of_range(values: DisparityMap, width: int, encoding: str | None) -> lis
     sizes = np.sort(np.abs(values))
     median, nearly_all, largest = (float(sizes[int(share * (sizes.size - 1))]) for share in (0.5, 0.99, 1.0))
     negative, beyond = float(np.mean(values < 0)), float(np.mean(sizes >= width))
+    missing = "is a scale missing, or are these depths?"
     found: dict[str, str] = {}
     if negative > MOST_NEGATIVE:
         found["negated"] = (
@@ -231,17 +227,21 @@ def _out_of_range(values: DisparityMap, width: int, encoding: str | None) -> lis
             "sign reversed?"
         )
     if median > width:
-        found["too-large"] = _too_large(median, width)
+        usual = [
+            f"by {scale} (half would be above {median / scale:.3g} px)"
+            for scale in USUAL_SCALES
+            if SMALLEST_QUOTIENT < median / scale < width / 2
+        ]
+        undivided = f"look like values never divided {' or '.join(usual)}, or like depths"
+        found["too-large"] = (
+            f"Half of the disparities are above {median:g} px, in an image {width} px wide; they "
+            f"{undivided if usual else 'cannot be in pixels of this image'}."
+        )
     elif beyond > BEYOND_WIDTH:
-        found["too-large"] = (
-            f"{beyond:.1%} of the disparities are as large as the image is wide ({width} px) or larger: is a scale "
-            "missing, or are these depths?"
-        )
+        large = f"as large as the image is wide ({width} px) or larger"
+        found["too-large"] = f"{beyond:.1%} of the disparities are {large}: {missing}"
     elif nearly_all > WIDE * width and width >= WIDE_FROM:
-        found["too-large"] = (
-            f"Disparities reach {nearly_all:.4g} px in an image {width} px wide: is a scale missing, or are these "
-            "depths?"
-        )
+        found["too-large"] = f"Disparities reach {nearly_all:.4g} px in an image {width} px wide: {missing}"
     elif encoding == "kitti" and largest < 2:
         found["too-small"] = (
             f"The largest disparity is {largest:g} px; the file may hold whole pixels that were never multiplied by "
@@ -253,15 +253,3 @@ def _out_of_range(values: DisparityMap, width: int, encoding: str | None) -> lis
             "its largest value?"
         )
     return [Suspicion(*one) for one in found.items()]
-
-
-def _too_large(median: float, width: int) -> str:
-    sentence = f"Half of the disparities are above {median:g} px, in an image {width} px wide"
-    usual = [
-        f"by {scale} (half would be above {median / scale:.3g} px)"
-        for scale in USUAL_SCALES
-        if SMALLEST_QUOTIENT < median / scale < width / 2
-    ]
-    if not usual:
-        return f"{sentence}; they cannot be in pixels of this image."
-    return f"{sentence}; they look like values never divided {' or '.join(usual)}, or like depths."

@@ -7,7 +7,6 @@ own. ±inf and NaN are unknown.
 
 from __future__ import annotations
 
-import math
 import re
 
 import numpy as np
@@ -40,20 +39,17 @@ def read(content: FileContent, decoding: Decoding) -> DisparityMap:
     exact = content.size - 4 * width * height
     start = exact if header.end(3) < exact < header.end() else header.end()
     content.check_length(start + 4 * width * height, width, height)
-    little_endian = _is_little_endian(content, header[3].decode("ascii"))
+    try:
+        scale = float(header[3])
+    except ValueError:  # two points, or nothing but one
+        scale = 0.0
+    if scale == 0:
+        said = header[3].decode("ascii")
+        raise content.error(f"the PFM scale {said!r} says no byte order; it must be a positive or negative number.")
+    little_endian = scale < 0
     stored = np.frombuffer(content.data, "<f4" if little_endian else ">f4", width * height, start)
     _check_byte_order(content, stored, little_endian)
     return _upright(stored.reshape(height, width))
-
-
-def _is_little_endian(content: FileContent, scale: str) -> bool:
-    try:
-        value = float(scale)
-    except ValueError:
-        value = math.nan
-    if value == 0 or math.isnan(value):
-        raise content.error(f"the PFM scale {scale!r} says no byte order; it must be a positive or negative number.")
-    return value < 0
 
 
 def _check_byte_order(content: FileContent, stored: NDArray[np.float32], little_endian: bool) -> None:

@@ -354,11 +354,6 @@ class RemotePath(Struct, frozen=True, eq=False):
         """The folder that it lies in; that of a bucket is the bucket."""
         return self._at("/".join(self.parts[:-1])) if len(self.parts) > 1 else self
 
-    @property
-    def parents(self) -> tuple[RemotePath, ...]:
-        """The folder that it lies in, the one around that, … up to the bucket."""
-        return tuple(self._at("/".join(self.parts[:count])) for count in range(len(self.parts) - 1, 0, -1))
-
     def with_name(self, name: str) -> RemotePath:
         """The neighbour of this name."""
         return self.parent / name
@@ -405,10 +400,6 @@ class RemotePath(Struct, frozen=True, eq=False):
 
         fits = re.compile(glob_translate(pattern)).match
         return (self / name for name in self._below() if fits(name))
-
-    def rglob(self, pattern: str) -> Iterator[RemotePath]:
-        """Those that fit at any depth."""
-        return self.glob(f"**/{pattern}")
 
     def names_below(self) -> Iterator[str]:
         """The relative names of all files below this folder."""

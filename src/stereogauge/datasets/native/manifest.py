@@ -123,16 +123,6 @@ class Manifest(Declaration, frozen=True):
     tags: Mapping[str, Tag | Mapping[str, Tag]] = {}
 
 
-def _check_labels(manifest: Manifest, origin: str) -> None:
-    """Refuse classes without a label image and a label image without classes."""
-    if (manifest.labels is None) != (not manifest.paths.labels):
-        raise DatasetError(
-            f"{origin}: a label image is labels = '{{scene}}/classes.png' under [paths] together with a table [labels] "
-            f"of class names and values such as glass = 7; found only the "
-            f"{'path' if manifest.labels is None else 'table'}."
-        )
-
-
 def _scene_id(place: FoundScene) -> str:
     """`SCENE`, or `SITE-SCENE` where folders of several sites hold scenes."""
     return "-".join(filter(None, (place.fields.get("site", ""), place.fields["scene"])))
@@ -213,7 +203,12 @@ def load(root: Path, variant: str, **options: Any) -> Dataset:
         raise wrong_folder("folder", root, f"the manifest {FILENAME}, or maps such as SCENE.pfm")
     content = found_content or read_toml(path, "a manifest", DatasetError)
     manifest: Manifest = convert(content, Manifest, str(path), DatasetError)
-    _check_labels(manifest, str(path))
+    if (manifest.labels is None) != (not manifest.paths.labels):
+        raise DatasetError(
+            f"{path}: a label image is labels = '{{scene}}/classes.png' under [paths] together with a table [labels] "
+            f"of class names and values such as glass = 7; found only the "
+            f"{'path' if manifest.labels is None else 'table'}."
+        )
     stated = {key: value for key, value in options.items() if value is not None}
     manifest = msgspec.structs.replace(manifest, ground_truth=msgspec.structs.replace(manifest.ground_truth, **stated))
     folder = path.parent

@@ -129,11 +129,10 @@ def _nearest_right(place: FoundScene) -> dict[str, str]:
     """The right image that was taken closest in time to the left one; their time stamps differ."""
     folder = place.base / f"{_IMAGES}/stereo_front_right_rect".format(**place.fields)
     stamps = place.once(lambda right: [path.stem.rpartition("_")[2] for path in entries(right)], folder)
-    numbers = [stamp for stamp in stamps if stamp.isdecimal()]
-    wanted = place.fields["stamp"]
-    if wanted in stamps or not numbers or not wanted.isdecimal():
-        return {"right_stamp": wanted}
-    return {"right_stamp": min(numbers, key=lambda stamp: abs(int(stamp) - int(wanted)))}
+    numbers, wanted = filter(str.isdecimal, stamps), place.fields["stamp"]
+    if wanted.isdecimal():
+        wanted = min(numbers, key=lambda stamp: abs(int(stamp) - int(wanted)), default=wanted)
+    return {"right_stamp": wanted}
 
 
 _LEFT = "stereo_front_left_rect"
@@ -241,26 +240,21 @@ _KITTI_FRAME = "{frame}_10.png"
 
 def _truth_folders(place: FoundScene) -> dict[str, str]:
     """The folders of ground truth, the preferred one first; twice the same where the user chose."""
-    chosen = [place.fields["truth"]] * 2 if "truth" in place.fields else ["occ", "noc"]
-    first, second = (place.fields[kind] for kind in chosen)
-    return {"first": first, "second": second}
-
-
-def _kitti_calibration(place: FoundScene, sized: Path | None) -> tuple[Calibration, str]:
-    """The frame's own calibration file, else the published set-up of its image size; and which of them it was."""
-    path, cameras = place.find("{calibration}/{frame}.txt"), place.fields["cameras"]
-    if path is not None:
-        return read_kitti_calibration(path, (int(cameras[0]), int(cameras[1]))), "calibration file"
-    setup = None if sized is None else SETUPS[cameras].get(png_size(sized))
-    if setup is None:
-        return Calibration(), "unknown"
-    return Calibration(focal=setup[0], baseline=setup[1] / setup[0]), "published set-up of this image size"
+    chosen = place.fields.get("truth", "")
+    return {"first": place.fields[chosen or "occ"], "second": place.fields[chosen or "noc"]}
 
 
 def _kitti_details(place: FoundScene) -> dict[str, Any]:
+    """The calibration of the frame's own file, else of the published set-up of its image size; and what was found."""
     truth = place.find(f"{{first}}/{_KITTI_FRAME}", f"{{second}}/{_KITTI_FRAME}")
     kind = "none" if truth is None else "occ" if truth.parent.name == place.fields["occ"] else "noc"
-    calibration, origin = _kitti_calibration(place, place.find(f"{{left}}/{_KITTI_FRAME}") or truth)
+    path, cameras = place.find("{calibration}/{frame}.txt"), place.fields["cameras"]
+    sized = place.find(f"{{left}}/{_KITTI_FRAME}") or truth
+    calibration, origin = Calibration(), "unknown"
+    if path is not None:
+        calibration, origin = read_kitti_calibration(path, (int(cameras[0]), int(cameras[1]))), "calibration file"
+    elif sized is not None and (setup := SETUPS[cameras].get(png_size(sized))) is not None:
+        calibration, origin = Calibration(setup[0], setup[1] / setup[0]), "published set-up of this image size"
     return {"calibration": calibration, "metadata": {"ground_truth": kind, "calibration": origin}}
 
 

@@ -186,19 +186,18 @@ SINTEL_FRAMES = SceneLayout(
 
 def _sintel_window(place: FoundScene) -> dict[str, dict[str, Mask]]:
     """The evaluation window of OpenCV's excerpt as the mask `roi`."""
-    path, truth = place.find("ROI.xml"), place.find("GT.png")
-    return {} if path is None or truth is None else {"masks": {"roi": _window_mask(path, png_size(truth))}}
 
-
-def _window_mask(path: Path, size: tuple[int, int]) -> Mask:
     def read(text: str) -> list[int]:
         tree = ElementTree.fromstring(text)  # no entity is expanded from outside: ElementTree does not fetch any
         return [int(tree.findtext(key, "")) for key in ("x", "y", "width", "height")]
 
+    path, truth = place.find("ROI.xml"), place.find("GT.png")
+    if path is None or truth is None:
+        return {}
     x, y, width, height = parsed(path, read, "the window as <x>, <y>, <width>, <height>")
-    mask = np.zeros((size[1], size[0]), dtype=bool)
+    mask = np.zeros(png_size(truth)[::-1], dtype=bool)
     mask[max(y, 0) : max(y + height, 0), max(x, 0) : max(x + width, 0)] = True
-    return mask
+    return {"masks": {"roi": mask}}
 
 
 OPENCV_EXCERPT = SceneLayout(

@@ -32,12 +32,12 @@ from stereogauge.datasets.synthetic.world import (
     dome,
     patch,
     strip,
-    visible_pixels,
 )
 from stereogauge.errors import DatasetError, unknown_name
 from stereogauge.io.encodings import write_disparity
 from stereogauge.io.images import encode_png
 from stereogauge.io.writing import write_bytes
+from stereogauge.kernels.views import bidirectional_visible
 from stereogauge.model import Dataset, DisparityMap, Mask, Scene
 
 FULL_WIDTH = 2880.0
@@ -54,6 +54,8 @@ MASKS = ("nonocc", "visible", *SURFACE_MASKS)
 DEFAULT_SIZE = (480, 640)
 SMALLEST, LARGEST = 32, 20000
 VISIBLE, OCCLUDED = 255, 128
+SAME_SURFACE = 1.0
+"""Two views show the same point when their disparities differ by at most this many pixels."""
 
 
 class SyntheticScene(Scene):
@@ -115,7 +117,7 @@ class SyntheticScene(Scene):
 
     def _mask(self, name: str) -> Mask:
         if name == "nonocc":
-            return visible_pixels(self.gt, self.gt_right, 1)
+            return bidirectional_visible(self.gt, self.gt_right, SAME_SURFACE, 1)
         if name == "visible":
             return self.renderer.visible(self._view(0.0), 0.0, 1.0)
         return self._per_surface(np.array([*map(SURFACE_MASKS[name], self.renderer.world.surfaces), False]))
@@ -138,7 +140,7 @@ class SyntheticScene(Scene):
     @property
     def nonocc_right(self) -> Mask:
         """The right pixels that the left view shows too, by the bidirectional rule."""
-        return visible_pixels(self.gt_right, self.gt, -1)
+        return bidirectional_visible(self.gt_right, self.gt, SAME_SURFACE, -1)
 
     def release(self) -> None:
         """Free the rendered maps; they are rendered again at the next use."""
@@ -221,10 +223,10 @@ def _calibration_text(scene: SyntheticScene) -> str:
     focal = scene.renderer.focal
     camera = f"[{focal!r} 0 {centre_x!r}; 0 {focal!r} {centre_y!r}; 0 0 1]"
     baseline = 1000.0 * (scene.calibration.baseline or 0.0)
-    lines = [f"cam0={camera}", f"cam1={camera}", f"doffs={scene.calibration.doffs:g}", f"baseline={baseline!r}"]
-    lines += [f"width={width}", f"height={height}", f"ndisp={scene.calibration.ndisp}", "isint=0"]
-    lines += [f"vmin={float(scene.gt.min())!r}", f"vmax={float(scene.gt.max())!r}"]
-    return "\n".join(lines) + "\n"
+    entries = {"cam0": camera, "cam1": camera, "doffs": f"{scene.calibration.doffs:g}", "baseline": baseline}
+    entries |= {"width": width, "height": height, "ndisp": scene.calibration.ndisp, "isint": 0}
+    entries |= {"vmin": float(scene.gt.min()), "vmax": float(scene.gt.max())}
+    return "".join(f"{name}={value}\n" for name, value in entries.items())
 
 
 FAR, NEAR = 0.016, 0.1

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from stereogauge.kernels import render
 from stereogauge.kernels.render import render_rows, visible_rows
 from stereogauge.kernels.threads import in_threads, thread_count
-from stereogauge.kernels.views import bidirectional_visible
 from stereogauge.model import Calibration, DisparityMap, Mask
 
 Vector = NDArray[np.float64]
@@ -141,10 +140,6 @@ class World(Struct, frozen=True):
     surfaces: tuple[WorldSurface, ...]
     seed: int = 0
 
-    def table(self) -> Vector:
-        """All surfaces as the kernel reads them."""
-        return np.stack([s.row(self.seed * 7919 + 31 * i) for i, s in enumerate(self.surfaces)])
-
     def numbered(self) -> World:
         """The same world with bodies numbered 1, 2, … in the order of their first surface."""
         order = {body: i for i, body in enumerate(dict.fromkeys(s.body for s in self.surfaces), start=1)}
@@ -230,10 +225,6 @@ def box(
     ]
 
 
-SAME_SURFACE = 1.0
-"""Two views show the same point when their disparities differ by at most this many pixels."""
-
-
 class CameraView(Struct, frozen=True):
     """What one camera sees: depth in metres, the surface's row in the world's table, radiance in grey levels."""
 
@@ -269,24 +260,19 @@ class Renderer(Struct, frozen=True, dict=True):
 
     @functools.cached_property
     def table(self) -> NDArray[np.float64]:
-        """The world as the kernel reads it."""
-        return self.world.table()
+        """The surfaces as the kernel reads them."""
+        return np.stack([s.row(self.world.seed * 7919 + 31 * i) for i, s in enumerate(self.world.surfaces)])
 
     def bounds(self, position: float) -> NDArray[np.float64]:
         """Per surface, limits (x from, x to, y from, y to) in pixels of what the camera at `position` may see of it."""
-        limits = np.array([self._limits(surface, position) for surface in self.world.surfaces])
-        return np.asarray(limits + np.array([-1.0, 1.0, -1.0, 1.0]))
-
-    def _limits(self, surface: WorldSurface, position: float) -> tuple[float, float, float, float]:
-        everywhere = (-np.inf, np.inf, -np.inf, np.inf)
-        if not surface.bounded:
-            return everywhere
-        corners = surface.corners() - np.array([position * BASELINE, 0.0, 0.0])
-        if not (corners[:, 2] > 0).all():
-            return everywhere
-        x = self.focal * corners[:, 0] / corners[:, 2] + self.centre[0]
-        y = self.focal * corners[:, 1] / corners[:, 2] + self.centre[1]
-        return float(x.min()), float(x.max()), float(y.min()), float(y.max())
+        limits = np.tile([-np.inf, np.inf, -np.inf, np.inf], (len(self.world.surfaces), 1))
+        for limit, surface in zip(limits, self.world.surfaces, strict=True):
+            corners = surface.corners() - np.array([position * BASELINE, 0.0, 0.0]) if surface.bounded else None
+            if corners is not None and (corners[:, 2] > 0).all():
+                x = self.focal * corners[:, 0] / corners[:, 2] + self.centre[0]
+                y = self.focal * corners[:, 1] / corners[:, 2] + self.centre[1]
+                limit[:] = x.min() - 1, x.max() + 1, y.min() - 1, y.max() + 1
+        return limits
 
     def view(self, position: float) -> CameraView:
         """What the camera at `position` sees."""
@@ -325,11 +311,6 @@ class Renderer(Struct, frozen=True, dict=True):
         in_threads([functools.partial(work, rows) for rows in itertools.pairwise(edges)], thread_count())
 
 
-def visible_pixels(disparity: DisparityMap, other: DisparityMap, sign: int) -> Mask:
-    """The bidirectional rule on pixels: |D(x) − D′(x − sign·round D(x))| ≤ 1; sign 1 from left to right."""
-    return bidirectional_visible(disparity, other, SAME_SURFACE, sign)
-
-
 class ImageModel(Struct, frozen=True):
     """How images are taken.
 
@@ -351,7 +332,9 @@ class ImageModel(Struct, frozen=True):
 
         light = radiance if self.blur == 0 else cv2.GaussianBlur(radiance, (0, 0), self.blur)
         if self.vignetting > 0:
-            light = light * self._falloff(light.shape[0], light.shape[1])
+            y, x = (np.linspace(-1, 1, size, dtype=np.float32) for size in light.shape[:2])
+            falloff = 1.0 - self.vignetting * (x * x + (y * y)[:, None]) / 2
+            light = light * falloff.astype(np.float32)[..., None]
         if position == 1.0 and (self.gain_right, self.gamma_right) != (1.0, 1.0):
             light = 255.0 * np.power(np.clip(light * self.gain_right / 255.0, 0.0, None), self.gamma_right)
         if self.noise > 0:
@@ -359,11 +342,6 @@ class ImageModel(Struct, frozen=True):
             deviation = self.noise * np.sqrt(0.5 + np.clip(light, 0, 255) / 255.0, dtype=np.float32)
             light = light + deviation * rng.standard_normal(light.shape, dtype=np.float32)
         return np.asarray(np.clip(np.rint(light), 0, 255), dtype=np.uint8)
-
-    def _falloff(self, height: int, width: int) -> NDArray[np.float32]:
-        y = np.linspace(-1, 1, height, dtype=np.float32)[:, None]
-        x = np.linspace(-1, 1, width, dtype=np.float32)[None, :]
-        return (1.0 - self.vignetting * (x * x + y * y) / 2).astype(np.float32)[..., None]
 
 
 IDEAL = ImageModel()
