@@ -159,7 +159,6 @@ def _study_images(
 def _image_table(name: str, study: Study) -> Table:
     """The scores of a matcher on undamaged images and on images damaged at the reference strengths."""
     from stereogauge.study.images import IMAGE_DAMAGES
-    from stereogauge.study.run import label
 
     rows = [
         [words("none"), words(""), *(number(study.curve(metric, study.damages[0])[0][1]) for metric in study.metrics)]
@@ -168,7 +167,7 @@ def _image_table(name: str, study: Study) -> Table:
         kind = IMAGE_DAMAGES[damage]
         steps = sorted({r.strength for r in study.responses if r.damage == damage})
         shown = kind.reference if kind.reference in steps else steps[-1]
-        found = {label(r): r.value for r in study.responses if (r.damage, r.strength) == (damage, shown)}
+        found = {r.label: r.value for r in study.responses if (r.damage, r.strength) == (damage, shown)}
         rows.append([words(kind.name), words(f"{shown:g} {kind.unit}"), *(number(found[m]) for m in study.metrics)])
     return table("images", f"{study.scene}: scores on damaged images", ("damage", "strength", *study.metrics), rows)
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from stereogauge.datasets.declaration import search_range
 from stereogauge.errors import NotApplicable, unknown_name
-from stereogauge.evaluation.evaluate import evaluate_cell
 from stereogauge.kernels.edges import fill_rows
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.matching.run import match
@@ -209,13 +208,9 @@ def run_image_study(
     scene_regions = SceneRegions(scene, chosen)
     reach = search_range(scene, ndisp, by_truth=True)
 
-    def measured(left: NDArray[np.uint8], right: NDArray[np.uint8]) -> list[float]:
-        found = match(left, right, matcher, ndisp=reach)
-        return [score.value for score in evaluate_cell(found.disparity, scene_regions, wanted, algorithm=matcher)]
+    def made(kind: ImageDamage, strength: float) -> DisparityMap:
+        return match(*kind.apply(scene, strength, seed), matcher, ndisp=reach).disparity
 
-    def damaged(kind: ImageDamage, strength: float) -> list[float]:
-        return measured(*kind.apply(scene, strength, seed))
-
-    clean = damaged(known[0], 0.0)
-    responses = responses_of(known, strengths, wanted, damaged, clean, progress)
+    clean = made(known[0], 0.0)
+    responses = responses_of(known, strengths, made, clean, scene_regions, wanted, progress)
     return Study(f"{scene.id}, {matcher}", responses, chosen.scoring_hash, of_images=True)

@@ -11,7 +11,7 @@ A metric is well named when, after both steps, it reacts most to the damage that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -57,6 +57,12 @@ class Response(Struct, frozen=True):
     truth: float
     response: float
 
+    @property
+    def label(self) -> str:
+        """The metric's name in tables: with its region, unless the metric has a fixed one."""
+        bound = parse_metric(self.metric).metric.region is not None
+        return self.metric if bound else f"{self.metric}:{self.region}"
+
 
 def worsening(metric: str, value: float, truth: float) -> float:
     """How much worse `value` is than `truth`, positive = worse, in the metric's unit; NaN where either is unknown."""
@@ -66,43 +72,31 @@ def worsening(metric: str, value: float, truth: float) -> float:
     return abs(value) - abs(truth) if direction == "zero" else value - truth
 
 
-class Study(WrittenAsJson, WrittenAsCsv):
+class Study(WrittenAsJson, WrittenAsCsv, Struct, frozen=True):
     """The responses of some metrics on one scene; `idle` are damages that apply to no pixel of it.
 
     A study `of_images` damages the input of a matcher instead of a map: see `stereogauge.study.images`.
     """
 
-    def __init__(
-        self,
-        scene: str,
-        responses: Iterable[Response],
-        protocol: str,
-        idle: Sequence[str] = (),
-        *,
-        of_images: bool = False,
-    ) -> None:
-        self.scene = scene
-        self.of_images = of_images
-        self.responses = tuple(responses)
-        self.protocol = protocol
-        self.idle = tuple(idle)
-
-    def _distinct(self, part: Callable[[Response], str]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(part(response) for response in self.responses))
+    scene: str
+    responses: Sequence[Response]
+    protocol: str
+    idle: tuple[str, ...] = ()
+    of_images: bool = False
 
     @property
     def damages(self) -> tuple[str, ...]:
         """Ids in order."""
-        return self._distinct(lambda response: response.damage)
+        return tuple(dict.fromkeys(response.damage for response in self.responses))
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """Ids in order, each with its region unless the metric has a fixed one."""
-        return self._distinct(label)
+        return tuple(dict.fromkeys(response.label for response in self.responses))
 
     def curve(self, metric: str, damage: str) -> list[tuple[float, float]]:
         """(strength, value) from 0 upwards; the value at 0 is that of the ground truth."""
-        found = [r for r in self.responses if label(r) == metric and r.damage == damage]
+        found = [r for r in self.responses if r.label == metric and r.damage == damage]
         steps = sorted((r.strength, r.value) for r in found)
         return [(0.0, found[0].truth), *steps] if found else []
 
@@ -113,12 +107,6 @@ class Study(WrittenAsJson, WrittenAsCsv):
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values for JSON; what is unknown is null."""
         return json_values(self, ("scene", "protocol", "idle", "responses"))
-
-
-def label(response: Response) -> str:
-    """The metric's name in tables: with its region, unless the metric has a fixed one."""
-    bound = parse_metric(response.metric).metric.region is not None
-    return response.metric if bound else f"{response.metric}:{response.region}"
 
 
 def run_study(
@@ -142,34 +130,38 @@ def run_study(
     wanted = columns_of(metrics, regions)
     scene_regions = SceneRegions(scene, chosen)
     ground_truth = ground_truth_of(scene, chosen)
-    idle = [kind.id for kind in known if not kind.zone(ground_truth).any()]
+    idle = tuple(kind.id for kind in known if not kind.zone(ground_truth).any())
     active = [kind for kind in known if kind.id not in idle]
 
-    def measured(disparity: DisparityMap, name: str) -> list[float]:
-        return [score.value for score in evaluate_cell(disparity, scene_regions, wanted, algorithm=name)]
+    def made(kind: Damage, strength: float) -> DisparityMap:
+        return kind.apply(ground_truth, strength, seed)
 
-    def damaged(kind: Damage, strength: float) -> list[float]:
-        return measured(kind.apply(ground_truth, strength, seed), kind.id)
-
-    truth = measured(ground_truth.disparity, "truth")
-    responses = responses_of(active, strengths, wanted, damaged, truth, progress)
+    undamaged = ground_truth.disparity
+    responses = responses_of(active, strengths, made, undamaged, scene_regions, wanted, progress)
     return Study(scene.id, responses, chosen.scoring_hash, idle)
 
 
 def responses_of(
     damages: Sequence[Kind],
     strengths: Mapping[str, Sequence[float]] | None,
+    made: Callable[[Kind, float], DisparityMap],
+    undamaged: DisparityMap,
+    scene_regions: SceneRegions,
     columns: Sequence[Column],
-    measured: Callable[[Kind, float], Sequence[float]],
-    undamaged: Sequence[float],
     progress: Progress | None,
 ) -> list[Response]:
-    """The responses of every damage at the given strengths, or at its own; `measured` gives the values of a step."""
+    """The responses to every damage at the given strengths, or at its own; `made` gives the map of a step."""
+
+    def measured(disparity: DisparityMap, name: str) -> list[float]:
+        return [score.value for score in evaluate_cell(disparity, scene_regions, columns, algorithm=name)]
+
     given = strengths or {}
     steps = [(kind, float(strength)) for kind in damages for strength in given.get(kind.id, kind.strengths)]
+    truths = measured(undamaged, "undamaged")
     responses = []
     for done, (kind, strength) in enumerate(steps, start=1):
-        for (metric, region), value, truth in zip(columns, measured(kind, strength), undamaged, strict=True):
+        values = measured(made(kind, strength), kind.id)
+        for (metric, region), value, truth in zip(columns, values, truths, strict=True):
             worse = worsening(metric, value, truth)
             responses.append(Response(kind.id, strength, metric, region, value, truth, worse))
         if progress is not None:
@@ -241,7 +233,7 @@ def sensitivity_of(study: Study) -> Sensitivity:
     """The matrix of a study that holds one strength per damage, or the reference strengths where it holds them."""
     found = np.full((len(study.metrics), len(study.damages)), np.nan)
     for response in study.responses:
-        row, column = study.metrics.index(label(response)), study.damages.index(response.damage)
+        row, column = study.metrics.index(response.label), study.damages.index(response.damage)
         if np.isnan(found[row, column]) or response.strength == damage_called(response.damage).reference:
             found[row, column] = response.response
     return Sensitivity(study.metrics, study.damages, found)
