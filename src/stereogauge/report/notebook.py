@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import base64
-import functools
 import sys
 import tempfile
 import webbrowser
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -41,62 +40,44 @@ SMALL = 1.0
 STYLE = "<style>td.number,th.number{text-align:right}</style>"
 
 
-@functools.singledispatch
 def tables_of(result: Any) -> list[Table]:
     """The tables that a result is shown as; none for one that is a picture."""
+    match result:
+        case Table():
+            return [result]
+        case ScoreTable():
+            return tables_of_scores(result)
+        case Ranking():
+            return [ranking_table(result, title=f"Ranking by {result.model}")]
+        case Answer():
+            return list(answer_tables(result))
+        case Explanation():
+            return list(explanation_tables(result))
     return []
 
 
-@tables_of.register
-def _table(result: Table) -> list[Table]:
-    return [result]
-
-
-@tables_of.register
-def _scores(result: ScoreTable) -> list[Table]:
-    return tables_of_scores(result)
-
-
-@tables_of.register
-def _ranking(result: Ranking) -> list[Table]:
-    return [ranking_table(result, title=f"Ranking by {result.model}")]
-
-
-@tables_of.register
-def _decision(result: Answer | Explanation) -> list[Table]:
-    return list(answer_tables(result) if isinstance(result, Answer) else explanation_tables(result))
-
-
-@functools.singledispatch
 def figure_of(result: Any) -> PictureFigure | Chart:
     """The picture or chart that a result is shown as."""
+    match result:
+        case Picture():
+            return picture_figure(result)
+        case MatchResult():
+            return _match_figure(result)
+        case NamedMaps():
+            return panels_figure([_map_picture(name, values) for name, values in result.items()])
+        case SparsificationCurve():
+            caption = f"A pixel is bad where its error exceeds {result.threshold:g} px."
+            return sparsification_data([SceneCurves("evaluated pixels", {"confidence": result})], caption=caption)
     raise StereogaugeError(f"There is no picture of a {type(result).__name__}.")
 
 
-@figure_of.register(Picture)
-def _picture(result: Picture) -> PictureFigure:
-    return picture_figure(result)
-
-
-@figure_of.register(MatchResult)
-def _match(result: MatchResult) -> PictureFigure:
+def _match_figure(result: MatchResult) -> PictureFigure:
     height, width = result.disparity.shape
     known = np.isfinite(result.disparity)
     title = f"{result.matcher}: {width}×{height}, {result.ndisp} disparities, {result.seconds:.3g} s"
-    picture = Picture(
-        title,
-        result.disparity,
-        "disparity",
-        unit="disparity, px",
-        limits=(0.0, float(result.ndisp - 1)),
-        missing=~known,
-    )
+    limits = (0.0, float(result.ndisp - 1))
+    picture = Picture(title, result.disparity, "disparity", "disparity, px", limits, missing=~known)
     return picture_figure(picture, f"{100 * known.mean():.1f} % of the pixels estimated")
-
-
-@figure_of.register(NamedMaps)
-def _maps(result: NamedMaps[Any]) -> PictureFigure:
-    return panels_figure([_map_picture(name, values) for name, values in result.items()])
 
 
 def _map_picture(name: str, values: Any) -> Picture:
@@ -104,12 +85,6 @@ def _map_picture(name: str, values: Any) -> Picture:
         return confidence_picture(name, values)
     title = f"{name}: {100 * values.mean():.1f} %"
     return Picture(title, values.astype(np.uint8), "labels", legend={1: ("inside", "#0072b2")})
-
-
-@figure_of.register(SparsificationCurve)
-def _curve(result: SparsificationCurve) -> Chart:
-    caption = f"A pixel is bad where its error exceeds {result.threshold:g} px."
-    return sparsification_data([SceneCurves("evaluated pixels", {"confidence": result})], caption=caption)
 
 
 def text(result: Any) -> str:
@@ -160,41 +135,33 @@ def save(result: Any, path: Path) -> Path:
 
 
 def _writers(result: Any) -> dict[str, Callable[[Path], object]]:
-    """The ways to write a result, by suffix."""
+    """The ways to write a result, by suffix; a picture is also written as the numbers behind it."""
     tables = tables_of(result)
     if tables:
         words = [f"{result.text}\n"] if isinstance(result, Answer | Explanation) else []
-        texts = {
-            ".csv": getattr(result, "to_csv", lambda: csv_table(tables[0])),
-            ".json": getattr(result, "to_json", lambda: json_tables(tables)),
-            ".html": lambda: html(result),
-            ".md": lambda: "\n".join([*words, *map(markdown_table, tables)]),
-            ".tex": lambda: "\n".join(map(latex_table, tables)),
+        return {
+            ".csv": _text_writer(getattr(result, "to_csv", lambda: csv_table(tables[0]))),
+            ".json": _text_writer(getattr(result, "to_json", lambda: json_tables(tables))),
+            ".html": _text_writer(lambda: html(result)),
+            ".md": _text_writer(lambda: "\n".join([*words, *map(markdown_table, tables)])),
+            ".tex": _text_writer(lambda: "\n".join(map(latex_table, tables))),
         }
-        return {suffix: _text_writer(text) for suffix, text in texts.items()}
-    drawn: dict[str, Callable[[Path], object]] = {
-        f".{kind}": lambda path: path.write_bytes(figure_of(result).encoded(path.suffix[1:].lower()))
-        for kind in FORMATS
-    }
-    return {**_plain_writers(result), **drawn}
+    writers: dict[str, Callable[[Path], object]] = {}
+    match result:
+        case MatchResult():
+            suffixes = [suffix for encoding in ENCODINGS.values() if encoding.writer for suffix in encoding.suffixes]
+            writers = dict.fromkeys(suffixes, lambda path: write_disparity(path, result.disparity))
+        case NamedMaps():
+            writers = {".npz": lambda path: np.savez_compressed(path, **result)}
+        case Picture():
+            writers = {".npy": lambda path: np.save(path, result.values)}
+        case SparsificationCurve():
+            writers = {".csv": _text_writer(lambda: _curve_text(result))}
+    return writers | dict.fromkeys((f".{kind}" for kind in FORMATS), lambda path: figure_of(result).save(path))
 
 
 def _text_writer(text: Callable[[], str]) -> Callable[[Path], object]:
     return lambda path: path.write_text(text(), encoding="utf-8")
-
-
-def _plain_writers(result: Any) -> Mapping[str, Callable[[Path], object]]:
-    """The numbers behind a picture."""
-    if isinstance(result, MatchResult):
-        suffixes = [suffix for encoding in ENCODINGS.values() if encoding.writer for suffix in encoding.suffixes]
-        return {suffix: lambda path: write_disparity(path, result.disparity) for suffix in suffixes}
-    if isinstance(result, NamedMaps):
-        return {".npz": lambda path: np.savez_compressed(path, **result)}
-    if isinstance(result, Picture):
-        return {".npy": lambda path: np.save(path, result.values)}
-    if isinstance(result, SparsificationCurve):
-        return {".csv": lambda path: path.write_text(_curve_text(result), encoding="utf-8")}
-    return {}
 
 
 def _curve_text(curve: SparsificationCurve) -> str:
