@@ -9,12 +9,11 @@ from stereogauge.figures.chart import (
     Chart,
     Spec,
     algorithm_marks,
+    equal,
     layer,
     layered,
     panel_width,
     quantity,
-    quoted,
-    rows_where,
 )
 from stereogauge.figures.chart import panels as side_by_side
 from stereogauge.figures.palette import MUTED, algorithm_styles
@@ -68,15 +67,15 @@ def _panel(over: str, curves: Sequence[Curve]) -> Spec:
     logarithmic = {"type": "log", "nice": False, "padding": 6}
     x = quantity("size", over, scale=logarithmic, axis={"values": sizes, "format": "~g"})
     y = quantity("seconds", "seconds", scale=logarithmic, axis={"format": "~g", "tickCount": 5})
-    drawn = [
-        layer(
-            "line", {"x": x, "y": {**y, "field": "linear"}, "detail": {"field": "work"}}, color=MUTED, strokeDash=[5, 4]
-        ),
+    linear = {"x": x, "y": {**y, "field": "linear"}, "detail": {"field": "work"}}
+    return layered(
+        layer("line", linear, color=MUTED, strokeDash=[5, 4]),
         layer("line", {"x": x, "y": y, "color": marks["color"]}),
         layer("point", {"x": x, "y": y, **marks}, size=35),
-    ]
-    own = f"datum.over === {quoted(over)}"
-    return layered(*(rows_where(one, own) for one in drawn), width=panel_width(2), height=190)
+        where=equal("over", over),
+        width=panel_width(2),
+        height=190,
+    )
 
 
 def scaling_table(curves: Sequence[Curve]) -> Table:

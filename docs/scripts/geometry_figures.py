@@ -18,7 +18,7 @@ from small_images import save_small
 from stereogauge.datasets import load_dataset
 from stereogauge.evaluation.evaluate import evaluate
 from stereogauge.figures.geometry import direction_histograms_data, plane_segmentation_data, set_pictures
-from stereogauge.figures.pictures import LegendEntry, PanelFigure, PicturePanel, render, render_disparity
+from stereogauge.figures.pictures import LegendEntry, PictureFigure, PicturePanel, render, render_disparity
 from stereogauge.io.files import DisparityFile, load_disparity
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.matching.run import match
@@ -102,12 +102,12 @@ def _own_value(name: str, measurement: Measurement) -> float:
     return metric.value(measurement, str(metric.metric.region))
 
 
-def sets_figure(scene_regions: SceneRegions) -> PanelFigure:
+def sets_figure(scene_regions: SceneRegions) -> PictureFigure:
     """Bands, extrapolated maps and fine structures of one scene."""
     made = set_pictures(scene_regions)
     names = ("discontinuities", "extrapolated-background", "fine-structures", "extrapolated-foreground")
     pictures = [made[name] for name in names]
-    return PanelFigure(
+    return PictureFigure(
         f"Pixel sets of {scene_regions.scene.id}",
         "Extrapolated maps: the disparity from beyond the edge, drawn into the band on this side.",
         in_rows([PicturePanel(render(picture), picture.title) for picture in pictures], 2),
@@ -115,14 +115,14 @@ def sets_figure(scene_regions: SceneRegions) -> PanelFigure:
     )
 
 
-def metrics_figure(measurement: Measurement, algorithm: str) -> PanelFigure:
+def metrics_figure(measurement: Measurement, algorithm: str) -> PictureFigure:
     """The pictures of all nine metrics of one estimate."""
     pictures = {name: parse_metric(name).picture(measurement) for name in NINE}
     panels = [
         PicturePanel(render(picture), f"{name} {_own_value(name, measurement):.3g} {picture.unit}")
         for name, picture in pictures.items()
     ]
-    return PanelFigure(
+    return PictureFigure(
         f"{algorithm} on {measurement.scene.id}: nine metrics, each with its pixels",
         "Heat from dark (0) to bright; offset from blue (behind the plane) to red (in front). Hatched: no estimate.",
         in_rows(panels, 3),
@@ -130,7 +130,7 @@ def metrics_figure(measurement: Measurement, algorithm: str) -> PanelFigure:
     )
 
 
-def pair_figure(scene_regions: SceneRegions, maps: Mapping[str, Any]) -> PanelFigure:
+def pair_figure(scene_regions: SceneRegions, maps: Mapping[str, Any]) -> PictureFigure:
     """Two real maps of equal RMS, side by side with the metrics that distinguish them."""
     scene = scene_regions.scene
     limits = (float(np.nanmin(scene.gt)), float(np.nanmax(scene.gt)))
@@ -154,7 +154,7 @@ def pair_figure(scene_regions: SceneRegions, maps: Mapping[str, Any]) -> PanelFi
             ]
         )
         pictures += found
-    return PanelFigure(
+    return PictureFigure(
         f"Two maps of {scene.id} with the same RMS",
         "Published course-work results on Middlebury's Cones. Bumpiness from 0 (dark) to 1.1 px (bright).",
         rows,

@@ -18,7 +18,7 @@ from stereogauge.datasets import load_dataset
 from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.datasets.synthetic.scene import PRESETS
 from stereogauge.evaluation.evaluate import evaluate, picture
-from stereogauge.figures.pictures import PanelFigure, PicturePanel, disparity_limits, render, render_disparity
+from stereogauge.figures.pictures import PictureFigure, PicturePanel, disparity_limits, render, render_disparity
 from stereogauge.model import DisparityMap, Scene
 from stereogauge.study.damage import damages, ground_truth_of
 from stereogauge.study.figures import response_curves_data, sensitivity_data
@@ -45,24 +45,24 @@ def in_rows(panels: list[PicturePanel], across: int) -> list[list[PicturePanel]]
     return [panels[start : start + across] for start in range(0, len(panels), across)]
 
 
-def presets() -> PanelFigure:
+def presets() -> PictureFigure:
     """Left image and true disparity of every preset."""
     scenes = {name: load_synthetic(name, size=(240, 320))[f"{name}-0"] for name in PRESETS}
     lefts = in_rows([panel(scene.left, name) for name, scene in scenes.items()], 5)
     truths = in_rows([panel(scene.gt, "") for scene in scenes.values()], 5)
     rows = [row for pair in zip(lefts, truths, strict=True) for row in pair]
     caption = "Left image above, disparity below."
-    return PanelFigure("Presets of the synthetic dataset, seed 0", caption, rows, columns=5)
+    return PictureFigure("Presets of the synthetic dataset, seed 0", caption, rows, columns=5)
 
 
-def damage_gallery() -> PanelFigure:
+def damage_gallery() -> PictureFigure:
     """Every damage at its reference strength on the same scene."""
     scene = load_synthetic("anatomy", size=(240, 320))["anatomy-0"]
     truth = ground_truth_of(scene)
     maps = {"truth": truth.disparity} | {d.name: d.apply(truth, d.strengths[-2]) for d in damages().values()}
     caption = "Scene anatomy-0 at 320 × 240, each damage at its last but one step. Hatched: no estimate."
     rows = in_rows([panel(disparity, name, truth.limits) for name, disparity in maps.items()], 5)
-    return PanelFigure("Damages", caption, rows, columns=5)
+    return PictureFigure("Damages", caption, rows, columns=5)
 
 
 def middlebury_v2(root: Path) -> dict[str, Scene]:
@@ -71,7 +71,7 @@ def middlebury_v2(root: Path) -> dict[str, Scene]:
     return {name: data[name] for name in SCENES}
 
 
-def speckles(scene: Scene) -> PanelFigure:
+def speckles(scene: Scene) -> PictureFigure:
     """Small and large salt and pepper on Tsukuba, with what four metrics say."""
     names = ("salt-pepper-small", "salt-pepper-large")
     study = run_study(
@@ -89,10 +89,10 @@ def speckles(scene: Scene) -> PanelFigure:
         panels.append(panel(kind.apply(truth, 0.1), f"{kind.name}\n{text}", (0, 20)))
     for response in study.responses:
         say(f"{response.damage} {response.strength:g} {response.metric} {response.value:.4f}")
-    return PanelFigure("The same number of errors, small and large", "Tsukuba, 10 % of the pixels.", [panels])
+    return PictureFigure("The same number of errors, small and large", "Tsukuba, 10 % of the pixels.", [panels])
 
 
-def smooth_but_wrong(scenes: dict[str, Scene]) -> PanelFigure:
+def smooth_but_wrong(scenes: dict[str, Scene]) -> PictureFigure:
     """Ground truth − 1: smooth, without a bad pixel, wrong everywhere."""
     metrics = [
         "bad@1",
@@ -118,10 +118,10 @@ def smooth_but_wrong(scenes: dict[str, Scene]) -> PanelFigure:
             say(f"{name} {algorithm} {values}")
         psnr = table.value("view-psnr", "nonocc", algorithm="shifted")
         panels.append(panel(scene.gt - 1, f"{name}\nview {psnr:.1f} dB"))
-    return PanelFigure("Smooth and wrong", caption, [panels])
+    return PictureFigure("Smooth and wrong", caption, [panels])
 
 
-def predicted(scene: Scene) -> PanelFigure:
+def predicted(scene: Scene) -> PictureFigure:
     """Rendered views and differences of the truth and of the truth − 1."""
     rows = [
         [
@@ -130,7 +130,7 @@ def predicted(scene: Scene) -> PanelFigure:
         ]
         for name, disparity in {"truth": scene.gt, "truth − 1": scene.gt - 1}.items()
     ]
-    return PanelFigure("View prediction on Cones", "Backward warping of the right image; black: holes.", rows)
+    return PictureFigure("View prediction on Cones", "Backward warping of the right image; black: holes.", rows)
 
 
 def main() -> None:

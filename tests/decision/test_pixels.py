@@ -165,7 +165,8 @@ def test_every_figure_can_be_drawn(origins: Origins) -> None:
     for data in (bars, curves, *rows):
         assert data.encoded("png")[:4] == b"\x89PNG"
     assert {entry.text for entry in rows[0].legend} == {"both right", "only A right", "only B right", "both wrong"}
-    assert rows[1].rows[0].captions == ("left image", "ground truth", "A", "B", "error, A", "error, B")
+    captions = [panel.below for panel in rows[1].rows[0]]
+    assert captions == ["left image", "ground truth", "A", "B", "error, A", "error, B"]
 
 
 def test_a_quarter_size_scene_is_explained_in_a_few_times_the_time_of_its_evaluation(data_root: object) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import re
+
 import numpy as np
 import pytest
 
@@ -55,10 +58,14 @@ def test_extrapolated_maps_differ_from_the_ground_truth_on_their_band_only(scene
 def test_a_segmentation_names_each_plane_at_a_pixel_inside_it(scene_regions: SceneRegions) -> None:
     data = plane_segmentation_data(scene_regions)
     assert data is not None
-    assert len(data.points) == 2
-    for number, (x, y) in enumerate(data.points.astype(int), 1):
-        assert data.picture.values[y, x] == number
-    tilts = sorted(np.round(-data.normals[:, :2] / data.normals[:, 2:], 2).tolist())
+    planes = set_pictures(scene_regions, ["planes"])["planes"]
+    drawn = html.unescape(data.encoded("svg").decode())
+    places = re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)".*?<text [^>]*>(\d+)</text>', drawn)
+    assert [(planes.values[round(float(y)), round(float(x))], int(n)) for x, y, n in places] == [(1, 1), (2, 2)]
+    normals = np.array(
+        [re.findall(r"[-\d.]+", text.partition("(")[2]) for text in re.findall(r"n = [^<]+", drawn)], float
+    )
+    tilts = sorted((-normals[:, :2] / normals[:, 2:]).round(2).tolist())
     assert np.array(tilts) == pytest.approx(np.array([[-0.2, 0.0], [0.0, 0.1]]), abs=1e-6)
     assert data.encoded("png")[:4] == b"\x89PNG"
 
@@ -92,10 +99,10 @@ def test_a_small_set_is_shown_as_crops_that_hold_all_of_it() -> None:
     crops = set_crops(shown_pixels(picture))
     assert len(crops) == 2
     assert sum(np.count_nonzero(shown_pixels(picture)[crop.inside]) for crop in crops) == 4 * 3 + 10 * 2
-    panels = [panel for row in picture_figure(picture).grid() for panel in row]
+    panels = [panel for row in picture_figure(picture).rows for panel in row]
     assert [panel.picture.shape[1] for panel in panels] == [400, crops[0].width, crops[1].width]
     values[:, :200] = 1.0
-    assert len(picture_figure(picture).grid()) == 1
+    assert len(picture_figure(picture).rows) == 1
 
 
 def test_a_crop_of_a_gallery_holds_a_pixel_of_the_metric_where_nothing_differs() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from stereogauge.figures.pictures import (
-    PanelFigure,
+    PictureFigure,
     PicturePanel,
     colour_table,
     file_name,
@@ -85,7 +85,7 @@ def test_an_annotated_picture_has_title_unit_and_legend() -> None:
 def test_a_figure_of_pictures_keeps_the_colours_of_its_pictures() -> None:
     shades = [(0, 114, 178), (230, 159, 0), (0, 0, 0), (213, 94, 0)]
     panels = [[PicturePanel(np.full((40, 60, 3), shade, np.uint8), "above", "below") for shade in shades]]
-    content = np.frombuffer(PanelFigure("title", "caption", panels).encoded("png"), np.uint8)
+    content = np.frombuffer(PictureFigure("title", "caption", panels).encoded("png"), np.uint8)
     drawn = cv2.imdecode(content, cv2.IMREAD_COLOR)[..., ::-1]
     width = drawn.shape[1] / len(shades)
     for place, shade in enumerate(shades):

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 import stereogauge as sg
 from stereogauge.figures import analysis, ranking
 from stereogauge.figures.chart import PAGE, Chart
-from stereogauge.figures.galleries import gallery_data, heading, most_different_crop
+from stereogauge.figures.galleries import gallery_data, most_different_crop
 from stereogauge.figures.palette import algorithm_styles
 from stereogauge.ranking import Column, ScoreCube, Selection
 from stereogauge.ranking.bootstrap import bootstrap
@@ -204,9 +204,9 @@ def test_declaring_a_figure_needs_no_drawing_library() -> None:
 
 def test_drawing_pictures_and_charts_needs_no_matplotlib() -> None:
     code = (
-        "import sys, numpy; from stereogauge.figures.galleries import PictureRow, PictureRows;"
+        "import sys, numpy; from stereogauge.figures.pictures import PictureFigure, picture_row;"
         "from stereogauge.figures.chart import Chart, layer, layered, quantity;"
-        "PictureRows('', '', (PictureRow('', (numpy.zeros((4, 4, 3), 'uint8'),), ('',)),)).encoded('png');"
+        "PictureFigure('', '', [picture_row('', [numpy.zeros((4, 4, 3), 'uint8')], [''])]).encoded('png');"
         "Chart('', '', ({'x': 1},), layered(layer('point', {'x': quantity('x')}))).encoded('png');"
         "sys.exit('matplotlib' in sys.modules)"
     )
@@ -315,27 +315,30 @@ class TestWhatTheyShow:
     def test_a_gallery_goes_from_best_to_worst_with_places_by_other_columns(self) -> None:
         data = ALL["gallery"]
         by_score = CUBE.values[:, 2, CUBE.column("d-fat")]
-        assert [item.algorithm for item in data.items] == [NAMES[place] for place in np.argsort(by_score)]
-        assert [item.rank for item in data.items] == [1, 2, 3, 4]
-        assert heading(data, data.items[0]).splitlines()[0] == f"1. {data.items[0].algorithm}"
+        ranked = [f"{rank}. {NAMES[place]}" for rank, place in enumerate(np.argsort(by_score), 1)]
+        assert [heading.splitlines()[0] for heading, _ in data.cards] == ranked
 
     def test_an_algorithm_without_a_score_comes_last(self) -> None:
         values = CUBE.values.copy()
         values[0, 2, CUBE.column("d-fat")] = np.nan
         cube = ScoreCube(CUBE.algorithms, CUBE.scenes, CUBE.columns, values)
         pictures = {name: (np.zeros((4, 4, 3), np.uint8),) for name in NAMES}
-        last = gallery_data(cube, "teddy", "d-fat", pictures, ("disparity",)).items[-1]
-        assert (last.algorithm, last.score) == ("Anna", "no score")
+        heading, _ = gallery_data(cube, "teddy", "d-fat", pictures, ("disparity",)).cards[-1]
+        assert heading.splitlines()[:2] == ["4. Anna", "d-fat no score"]
 
     def test_a_gallery_names_its_crop_and_ranks_by_further_costs(self) -> None:
         pictures = {name: (np.zeros((4, 4, 3), np.uint8),) for name in NAMES}
         own = {"rms on disc-background": {"Anna": 3.0, "Bert": 1.0, "Cleo": np.nan, "Dora": 2.0}}
         crop = most_different_crop([np.eye(40), np.zeros((40, 40))], 0.5)
         data = gallery_data(CUBE, "teddy", "d-fat", pictures, ("disparity",), ("rms",), own, crop)
-        assert data.others == ("rms:all", "rms on disc-background")
-        assert {item.algorithm: item.other_ranks[1] for item in data.items} == {
-            "Anna": 3, "Bert": 1, "Cleo": None, "Dora": 2
-        }  # fmt: skip
+        headings = [heading.splitlines() for heading, _ in data.cards]
+        assert all(lines[2].startswith("rms:all: rank ") for lines in headings)
+        assert {lines[0][3:]: lines[3] for lines in headings} == {
+            "Anna": "rms on disc-background: rank 3",
+            "Bert": "rms on disc-background: rank 1",
+            "Cleo": "rms on disc-background: no rank",
+            "Dora": "rms on disc-background: rank 2",
+        }
         assert "all pictures show 20 × 20 px" in data.caption
 
     def test_the_crop_is_where_the_algorithms_differ_most(self) -> None:

@@ -17,11 +17,20 @@ from stereogauge.errors import unknown_name
 from stereogauge.ranking import ScoreCube
 from stereogauge.ranking.profile import Profile
 from stereogauge.report import content as content_module
-from stereogauge.report.analyses import ANALYSES, AnalysisOptions, one_column_each
+from stereogauge.report.analyses import ANALYSES, one_column_each
 from stereogauge.report.build import build, weights_in_force
-from stereogauge.report.content import Content, Provenance, ReportOptions, reason_text, to_html, write_report
+from stereogauge.report.content import (
+    AnalysisOptions,
+    Content,
+    Provenance,
+    ReportOptions,
+    reason_text,
+    to_html,
+    write_report,
+)
 from stereogauge.report.maps import Origins, galleries
 from stereogauge.tables.formats import latex_table
+from stereogauge.tables.table import Table
 
 OPTIONS = ReportOptions(title="Report & <test>", draws=50, profiles=("balanced", "3d-metrology"))
 ORIGIN = Provenance(
@@ -160,15 +169,16 @@ class TestGalleries:
         assert reasons == []
         (entry,) = found
         assert entry.name == "box-bad-1"
-        assert [item.algorithm for item in entry.data.items] == ["good", "bad"]
-        assert entry.data.items[0].pictures[1].shape == (60, 80, 3)  # a small image is shown whole
-        assert entry.data.others == ("rms:all",)
+        (_, _), (good, pictures), (bad, _) = entry.data.cards
+        assert [heading.splitlines()[0] for heading in (good, bad)] == ["1. good", "2. bad"]
+        assert pictures[1].shape == (60, 80, 3)  # a small image is shown whole
+        assert good.splitlines()[2:] == ["rms:all: rank 1"]
         assert "data:image/webp" in to_html(build(self.cube(map_folder), OPTIONS, galleries=found))
 
     def test_the_truth_stands_in_front_and_a_legend_says_what_colours_mean(self, map_folder: Path) -> None:
         (entry,) = galleries(self.cube(map_folder), self.origins(map_folder, []), ["bad@1"])[0]
-        assert entry.data.panels[0][0] == "above: ground truth"
-        assert [heading.splitlines()[0] for heading, _ in entry.data.panels[1:]] == ["1. good", "2. bad"]
+        assert entry.data.cards[0][0] == "above: ground truth"
+        assert [heading.splitlines()[0] for heading, _ in entry.data.cards[1:]] == ["1. good", "2. bad"]
         meanings = [one.text for one in entry.data.legend]
         assert sum(text.startswith("disparity ") and text.endswith(" px") for text in meanings) == 3
         assert len(set(meanings)) == len(meanings) >= 5
@@ -198,8 +208,9 @@ def test_a_profile_is_described_as_it_is_meant_only_where_it_is_measured(scores:
 @pytest.mark.parametrize("name", ANALYSES)
 def test_every_analysis_gives_tables_with_their_numbers(scores: ScoreCube, name: str) -> None:
     found = ANALYSES[name](scores, AnalysisOptions("bad@1", mark=("Census",)))
-    assert found.tables
-    for table in found.tables:
+    tables = [one for one in found if isinstance(one, Table)]
+    assert tables
+    for table in tables:
         assert table.rows
         assert table.numeric
 

@@ -10,7 +10,7 @@ import pytest
 import stereogauge as sg
 from stereogauge.cli import main
 from stereogauge.confidence_measures.paper import PAPER as MEASURES
-from stereogauge.figures.galleries import PictureRows
+from stereogauge.figures.pictures import PictureFigure
 from stereogauge.reproduction.kitti_confidence import CLAIMS, FIGURES, curve_figures, frame_pictures
 from stereogauge.reproduction.material import P2, PATH_MEAN, PRINTED, PRODUCTS, READINGS, Frame, frame_of, singles
 from stereogauge.reproduction.run import reproduce
@@ -50,8 +50,8 @@ def test_figures_of_the_paper_come_from_its_frames(teddy: Frame) -> None:
     plots = curve_figures(frames)
     assert [len(set(plots[f"kitti-confidence-figure-{number}"].column("place"))) for number in (2, 3)] == [1, 2]
     pictures = frame_pictures(frames)
-    assert [row.heading for row in pictures.rows] == ["frame 8", "frame 43", "frame 128"]
-    assert [len(row.pictures) for row in pictures.rows] == [3, 3, 3]
+    assert [row[0].above for row in pictures.rows] == ["frame 8", "frame 43", "frame 128"]
+    assert [len(row) for row in pictures.rows] == [3, 3, 3]
 
 
 def test_figure_1_of_the_sigma_z_paper_is_drawn(data_root: Path, tmp_path: Path) -> None:
@@ -101,6 +101,6 @@ def test_verdicts_on_the_nine_frames(data_root: Path) -> None:
     names = set(redone.figures)
     assert names == {f"kitti-confidence-figure-{number}" for number in (1, 2, 3)}
     pictures = redone.figures["kitti-confidence-figure-1"]
-    assert isinstance(pictures, PictureRows)
+    assert isinstance(pictures, PictureFigure)
     assert len(pictures.rows) == 9
-    assert all(np.isfinite(frame).all() for row in pictures.rows for frame in row.pictures)
+    assert all(np.isfinite(panel.picture).all() for row in pictures.rows for panel in row)

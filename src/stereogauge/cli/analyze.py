@@ -15,8 +15,7 @@ from stereogauge.scores.scope import Scope
 from stereogauge.tables.table import Table
 
 if TYPE_CHECKING:
-    from stereogauge.report.analyses import AnalysisOptions
-    from stereogauge.report.content import FigureEntry
+    from stereogauge.report.content import AnalysisOptions, Entry
     from stereogauge.scores.cube import ScoreCube
 
 
@@ -43,7 +42,8 @@ def command(
     An analysis that the scores do not allow is skipped with the reason on standard error; requested by name, it
     is an error.
     """
-    from stereogauge.report.analyses import ANALYSES, AnalysisOptions, analysis
+    from stereogauge.report.analyses import ANALYSES, analysis
+    from stereogauge.report.content import AnalysisOptions
 
     for name in what or ():
         analysis(name)
@@ -53,24 +53,21 @@ def command(
         marked = tuple(options.names(mark) or ())
         choices = AnalysisOptions(metric or cube.metrics[0], scope.missing, alpha, marked, profile)
         _check(cube, choices)
-        tables: list[Table] = []
-        figures: list[FigureEntry] = []
+        found: list[Entry] = []
         for name in what or ANALYSES:
             try:
                 with working(name):
-                    found = analysis(name)(cube, choices)
+                    found += analysis(name)(cube, choices)
             except StereogaugeError as reason:
                 if what:
                     raise
                 say(f"{name}: {reason}")
-                continue
-            tables += found.tables
-            figures += found.figures
-    print_tables(tables, form)
+    print_tables([one for one in found if isinstance(one, Table)], form)
     if out is not None:
-        save_figures(out, {entry.name: entry.data for entry in figures}, (*FORMATS, "csv"))
-        for entry in figures:
-            say(f"wrote {out / entry.name}.{{{','.join((*FORMATS, 'csv'))}}}")
+        figures = {one.name: one.data for one in found if not isinstance(one, Table)}
+        save_figures(out, figures, (*FORMATS, "csv"))
+        for name in figures:
+            say(f"wrote {out / name}.{{{','.join((*FORMATS, 'csv'))}}}")
 
 
 def _check(cube: ScoreCube, choices: AnalysisOptions) -> None:

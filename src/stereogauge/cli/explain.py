@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from stereogauge.decision.explain import Explanation
     from stereogauge.decision.pixels import Contrast
     from stereogauge.evaluation.stored_maps import Origins
-    from stereogauge.figures.galleries import PictureRows
+    from stereogauge.figures.pictures import PictureFigure
     from stereogauge.scores.cube import ScoreCube
 
 
@@ -89,7 +89,7 @@ def _write(found: Explanation, contrasts: Sequence[Contrast], out: Path) -> None
     from stereogauge.figures import decision as data
     from stereogauge.figures.pictures import save_picture
 
-    figures: dict[str, Chart | PictureRows] = {"difference": data.difference_bars_data(found)}
+    figures: dict[str, Chart | PictureFigure] = {"difference": data.difference_bars_data(found)}
     for one in contrasts:
         name = one.scene.id.replace("/", "-")
         save_picture(out / f"{name}-who-is-right.png", one.verdict, textwrap.fill(one.shares_text, 90))

@@ -67,7 +67,7 @@ def command(
     chosen = ReportOptions(
         title=title,
         model=model,
-        metric=metric,
+        metric=metric or "",
         profiles=tuple(profile or ("balanced",)),
         missing=scope.missing,
         alpha=alpha,
@@ -90,7 +90,7 @@ def command(
         shown = _galleries(cube, origins, chosen, ahead.next) if origins is not None else []
         density = _density(opened, cube, stored, chosen, ahead.next)
         ahead.next("tables")
-        content = build(cube, chosen, _provenance(opened, cube, stored), shown, stored, density, origins, None)
+        content = build(cube, chosen, _provenance(opened, cube, stored), shown, stored, density, origins)
         del steps["figures"], steps["report.html"]
         ahead.expect({**steps, **{f"figure {one.name}": FIGURE for one in content.figures}, "report.html": PAGE})
         now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -21,7 +21,6 @@ from stereogauge.scores.selection import Selection
 
 MOST_NUMBERED = 22
 MOST_COLOURED, FEW_COLOURED = 12, 3
-HISTOGRAM_COLUMNS = 3
 
 
 def label(column: Column, selection: Selection) -> str:
@@ -71,18 +70,12 @@ def scatter_matrix_data(
     """
     found = [scatter(cube, x, y) for y in vertical for x in horizontal]
     facts = tuple(_panel_facts(one) for one in found)
-    rows = tuple(
-        {
-            "panel": place,
-            "scene": scene,
-            "algorithm": algorithm,
-            "x": float(one.x_values[row, column]),
-            "y": float(one.y_values[row, column]),
-        }
+    rows = [
+        row
         for place, one in enumerate(found)
-        for column, scene in enumerate(cube.scenes)
-        for row, algorithm in enumerate(cube.algorithms)
-    )
+        for scene, x, y in zip(cube.scenes, one.x_values.T, one.y_values.T, strict=True)
+        for row in vl.tidy(panel=place, scene=scene, algorithm=cube.algorithms, x=x, y=y)
+    ]
     across = len(horizontal)
     every = complete(styles, cube.algorithms)
     coloured = _coloured(cube, found[0], marked)
@@ -133,21 +126,28 @@ def _scatter_panel(
     x = vl.quantity("x", facts["x_label"], scale=scale)
     y = vl.quantity("y", facts["y_label"], scale=scale)
     opacity = {"field": "fit", "type": "quantitative", "scale": {"domain": [0, 1], "range": [0, 1]}, "legend": None}
-    line = {"x": x, "y": y, "x2": {"field": "x2"}, "y2": {"field": "y2"}, "opacity": opacity}
+    line: Spec = {"x": x, "y": y, "x2": {"field": "x2"}, "y2": {"field": "y2"}, "opacity": opacity}
+    line["tooltip"] = vl.hover("scene", ("fit", "r²", ".2f"))
     tooltip = vl.hover("algorithm", "scene", ("x", facts["x_label"], ".4g"), ("y", facts["y_label"], ".4g"))
-    chosen = f"indexof([{', '.join(map(vl.quoted, coloured))}], datum.algorithm) >= 0"
-    here = f"datum.panel === {place} && isValid(datum.x) && isValid(datum.y)"
-    others = vl.layer("circle", {"x": x, "y": y, "tooltip": tooltip}, size=9, color=MUTED, opacity=0.35)
-    points = vl.layer("point", {"x": x, "y": y, **marks, "tooltip": tooltip}, size=32)
+    chosen = f"indexof({vl.quoted(list(coloured))}, datum.algorithm) >= 0"
+    there = "isValid(datum.x) && isValid(datum.y)"
+    others = vl.layer(
+        "circle",
+        {"x": x, "y": y, "tooltip": tooltip},
+        where=f"{there} && !({chosen})",
+        size=9,
+        color=MUTED,
+        opacity=0.35,
+    )
     drawn = [
-        vl.layer(
-            "rule", {**line, "tooltip": vl.hover("scene", ("fit", "r²", ".2f"))}, lines, strokeWidth=1.1, color=MUTED
-        ),
-        *([vl.rows_where(others, f"{here} && !({chosen})")] if len(coloured) < len(cube.algorithms) else []),
-        vl.rows_where(points, f"{here} && {chosen}"),
+        vl.layer("rule", line, lines, strokeWidth=1.1, color=MUTED),
+        *([others] if len(coloured) < len(cube.algorithms) else []),
+        vl.layer("point", {"x": x, "y": y, **marks, "tooltip": tooltip}, where=f"{there} && {chosen}", size=32),
     ]
     title = vl.heading(f"r² = {facts['r_squared']:.2f} over all points", anchor="end", color=MUTED)
-    return vl.layered(*drawn, width=width, height=max(110.0, 0.72 * width), title=title, zoom=f"zoom{place}")
+    here = vl.equal("panel", place)
+    height = max(110.0, 0.72 * width)
+    return vl.layered(*drawn, width=width, height=height, where=here, title=title, zoom=f"zoom{place}")
 
 
 def histograms_data(found: Sequence[ScoreHistogram], styles: Styles | None = None) -> Chart:
@@ -157,11 +157,11 @@ def histograms_data(found: Sequence[ScoreHistogram], styles: Styles | None = Non
     """
     marks = complete(styles, dict.fromkeys(name for one in found for name in one.marked))
     texts = [label(one.column, one.selection) for one in found]
-    rows = tuple(
-        {"column": text, "from": float(low), "to": float(high), "count": int(count)}
+    rows = [
+        row
         for text, one in zip(texts, found, strict=True)
-        for low, high, count in zip(one.edges, one.edges[1:], one.counts, strict=False)
-    )
+        for row in vl.tidy(**{"column": text, "from": one.edges[:-1], "to": one.edges[1:], "count": one.counts})
+    ]
     marked = {
         text: {
             name: float(np.mean(scores[np.isfinite(scores)]))
@@ -170,7 +170,7 @@ def histograms_data(found: Sequence[ScoreHistogram], styles: Styles | None = Non
         }
         for text, one in zip(texts, found, strict=True)
     }
-    columns = min(HISTOGRAM_COLUMNS, len(found))
+    columns = min(vl.ABREAST, len(found))
     width = vl.panel_width(columns)
     views = [_histogram(text, one, marked[text], marks, width) for text, one in zip(texts, found, strict=True)]
     shown = replace(found[0].selection, columns=tuple(one.column for one in found))
@@ -192,7 +192,7 @@ def _histogram(text: str, found: ScoreHistogram, marked: Mapping[str, float], st
         "y": vl.quantity("count", "scores", axis={"tickMinStep": 1, "format": "d"}),
         "tooltip": vl.hover(("count", "scores"), ("from", "from", ".4g"), ("to", "to", ".4g")),
     }
-    drawn = [vl.rows_where(vl.layer("bar", bars, color="#9db8cc"), f"datum.column === {vl.quoted(text)}")]
+    drawn = [vl.layer("bar", bars, where=vl.equal("column", text), color="#9db8cc")]
     if limit is not None and not outside:
         rule = {"x": vl.quantity("limit", title), "tooltip": vl.hover(("limit", "heuristic maximum", ".4g"))}
         drawn.append(vl.layer("rule", rule, [{"limit": limit}], strokeDash=[5, 3], color=INK))
@@ -213,22 +213,13 @@ def counted_errors_data(nested: DoubleCounting, parted: DoubleCounting) -> Chart
     """
     sets = {"nested": nested, "partition": parted}
     regions = [region for one in sets.values() for region in one.regions]
-    rows = tuple(
-        {
-            "algorithm": algorithm,
-            "set": kind,
-            "region": region,
-            "place": regions.index(region),
-            "errors": float(one.errors[row, place]),
-        }
+    rows = [
+        {"algorithm": algorithm, "set": kind, "region": region, "place": regions.index(region), "errors": float(count)}
         for kind, one in sets.items()
-        for row, algorithm in enumerate(nested.algorithms)
-        for place, region in enumerate(one.regions)
-    )
-    distinct = [
-        {"algorithm": algorithm, "distinct": float(count)}
-        for algorithm, count in zip(nested.algorithms, nested.distinct, strict=True)
+        for algorithm, errors in zip(nested.algorithms, one.errors, strict=True)
+        for region, count in zip(one.regions, errors, strict=True)
     ]
+    distinct = vl.tidy(algorithm=nested.algorithms, distinct=nested.distinct)
     axis = "counted errors [px]; line: distinct"
     y = vl.names("algorithm", nested.algorithms)
     bars = {
@@ -239,11 +230,8 @@ def counted_errors_data(nested: DoubleCounting, parted: DoubleCounting) -> Chart
         "order": vl.quantity("place"),
         "tooltip": vl.hover("algorithm", "set", "region", ("errors", "errors [px]", ",.0f")),
     }
-    ticks = {
-        "x": vl.quantity("distinct", axis),
-        "y": y,
-        "tooltip": vl.hover("algorithm", ("distinct", "distinct", ",.0f")),
-    }
+    tooltip = vl.hover("algorithm", ("distinct", "distinct", ",.0f"))
+    ticks = {"x": vl.quantity("distinct", axis), "y": y, "tooltip": tooltip}
     view = vl.layered(
         vl.layer("bar", bars, stroke="white", strokeWidth=0.5),
         vl.layer("tick", ticks, distinct, color=INK, thickness=1.6, bandSize=1.5 * vl.ROW),
@@ -271,17 +259,14 @@ def slopes_data(
     for order, ranking in orders.items():
         ranks = dict(zip(ranking.algorithms, ranking.rank.tolist(), strict=True))
         sorted_names = sorted(common, key=lambda name: ranks[name])
-        rows += [
-            {
-                "algorithm": name,
-                "order": order,
-                "rank": ranks[name],
-                "place": sorted_names.index(name) + 1,
-                "marked": name in (marks or {}).get(order, ()),
-                "text": f"{ranks[name]:g}  {name}",
-            }
-            for name in common
-        ]
+        rows += vl.tidy(
+            algorithm=common,
+            order=order,
+            rank=[ranks[name] for name in common],
+            place=[sorted_names.index(name) + 1 for name in common],
+            marked=[name in (marks or {}).get(order, ()) for name in common],
+            text=[f"{ranks[name]:g}  {name}" for name in common],
+        )
     columns = tuple(dict.fromkeys(column for ranking in rankings for column in ranking.selection.columns))
     x = vl.names(
         "order",
@@ -295,16 +280,17 @@ def slopes_data(
     tooltip = vl.hover("algorithm", "order", "rank")
     place = {"x": x, "y": y}
     points = {**place, **drawn, "tooltip": tooltip}
-    first, last = (vl.quoted(order) for order in (next(iter(orders)), list(orders)[-1]))
+    first, *_, last = orders
     text = {**place, "text": {"field": "text"}}
+    hollow: Spec = {"fill": "white", "filled": False, "strokeWidth": 1.4}
     view = vl.layered(
         vl.layer("line", {**place, "color": drawn["color"]}),
-        vl.rows_where(vl.layer("point", points, size=60), "datum.marked"),
-        vl.rows_where(vl.layer("point", points, size=60, fill="white", filled=False, strokeWidth=1.4), "!datum.marked"),
-        vl.rows_where(vl.layer("text", text, align="right", dx=-9), f"datum.order === {first}"),
-        vl.rows_where(vl.layer("text", text, align="left", dx=9), f"datum.order === {last}"),
+        vl.layer("point", points, where="datum.marked", size=60),
+        vl.layer("point", points, where="!datum.marked", size=60, **hollow),
+        vl.layer("text", text, where=vl.equal("order", first), align="right", dx=-9),
+        vl.layer("text", text, where=vl.equal("order", last), align="left", dx=9),
         width=vl.COLUMN if len(orders) <= 3 else vl.PAGE,
         height=1.2 * vl.ROW * len(common),
     )
     caption = replace(rankings[0].selection, columns=columns).caption()
-    return Chart("Places under different orders", caption, tuple(rows), view, "algorithm")
+    return Chart("Places under different orders", caption, rows, view, "algorithm")

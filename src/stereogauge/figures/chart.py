@@ -36,6 +36,8 @@ COLUMN, PAGE = 336, 687
 ROW = 17
 """Height of a row of names, in px."""
 LETTER = 6.2  # px per letter of labels and captions
+ABREAST = 3
+"""The most panels side by side."""
 SCALE = 2.1  # pixels of a PNG per px: about 200 per inch
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 HIDDEN, EMPHASIS = "hidden", "emphasis"
@@ -82,7 +84,7 @@ class Chart(Struct, frozen=True, dict=True):
 
     title: str
     caption: str
-    rows: tuple[Row, ...]
+    rows: Sequence[Row]
     view: Spec
     series: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -244,7 +246,8 @@ def names(name: str, order: Sequence[Any] | None = None, title: str | None = Non
 
 def scaled(name: str, values: Mapping[str, Any], width: float = COLUMN, **options: Any) -> Spec:
     """A channel with a stated value per name (colours, shapes, dashes), and a legend that fits into `width` px."""
-    legend = {"title": None, "columns": legend_columns(values, width)}
+    longest = max(map(len, values), default=1)
+    legend = {"title": None, "columns": max(1, int(width / (LETTER * longest + 34)))}
     scale = {"domain": list(values), "range": list(values.values())}
     return {"field": name, "type": "nominal", "scale": scale, "legend": legend, "title": None, **options}
 
@@ -257,32 +260,50 @@ def algorithm_marks(styles: Styles, width: float = COLUMN, name: str = "algorith
     }
 
 
-def legend_columns(texts: Iterable[str], width: float) -> int:
-    """How many columns of a legend fit into `width` px, each as wide as the longest entry."""
-    longest = max((len(text) for text in texts), default=1)
-    return max(1, int(width / (LETTER * longest + 34)))
-
-
 def hover(*shown: str | tuple[str, str] | tuple[str, str, str]) -> list[Spec]:
     """The fields of a hover text, each with its title and d3 format; without a title the field's own name."""
     parts = [(one, one) if isinstance(one, str) else one for one in shown]
     return [{"field": part[0], "title": part[1], **({"format": part[2]} if len(part) > 2 else {})} for part in parts]
 
 
-def layer(kind: str, encoding: Spec, data: Iterable[Row] | None = None, **style: Any) -> Spec:
-    """One layer of marks over the chart's rows, or over rows of its own."""
-    drawn: Spec = {"mark": {"type": kind, **style}, "encoding": encoding}
-    return drawn if data is None else {"data": {"values": [dict(row) for row in data]}, **drawn}
+def layer(
+    kind: str,
+    encoding: Spec,
+    data: Iterable[Row] | None = None,
+    *,
+    where: str = "",
+    calculate: Mapping[str, str] | None = None,
+    **style: Any,
+) -> Spec:
+    """One layer of marks over the chart's rows, or over rows of its own.
+
+    `where` is a Vega expression about `datum` that is true of the rows to draw; `calculate` gives them further fields,
+    each by an expression.
+    """
+    drawn: Spec = {} if data is None else {"data": {"values": list(data)}}
+    steps = [{"filter": where}] if where else []
+    steps += [{"calculate": value, "as": name} for name, value in (calculate or {}).items()]
+    return {**drawn, **({"transform": steps} if steps else {}), "mark": {"type": kind, **style}, "encoding": encoding}
 
 
-def rows_where(drawn: Spec, test: str) -> Spec:
-    """The layer over those rows for which a Vega expression about `datum` is true."""
-    return {**drawn, "transform": [*drawn.get("transform", ()), {"filter": test}]}
+def tidy(**columns: Any) -> list[Row]:
+    """Rows from columns of one length; what is no list or array is the same in every row.
+
+    >>> tidy(algorithm="A", density=[0, 1])
+    [{'algorithm': 'A', 'density': 0}, {'algorithm': 'A', 'density': 1}]
+    """
+    several = {name: one for name, one in columns.items() if isinstance(one, Iterable) and not isinstance(one, str)}
+    return [columns | dict(zip(several, row, strict=True)) for row in zip(*several.values(), strict=True)]
 
 
-def quoted(text: str) -> str:
-    """A text as a constant of a Vega expression."""
-    return json.dumps(text)
+def equal(name: str, value: Any) -> str:
+    """A test of a field, as an expression."""
+    return f"datum.{name} === {quoted(value)}"
+
+
+def quoted(value: Any) -> str:
+    """A text or number as a constant of a Vega expression."""
+    return json.dumps(value)
 
 
 def emphasis(name: str) -> Spec:
@@ -296,20 +317,25 @@ def heading(text: str, **style: Any) -> Spec:
     return {"text": text, "anchor": "start", "fontWeight": "normal", "fontSize": 10, "offset": 4, **style}
 
 
-def layered(*layers: Spec, width: float = COLUMN, height: float = 200, zoom: str = "", **options: Any) -> Spec:
+def layered(
+    *layers: Spec, width: float = COLUMN, height: float = 200, where: str = "", zoom: str = "", **options: Any
+) -> Spec:
     """Layers over each other; `width` includes the axes, `height` does not.
 
-    `zoom` names a parameter by which a visitor moves (drag) and zooms (Shift and wheel) the axes of the last layer.
+    `where` is true of the chart's rows to draw. `zoom` names a parameter by which a visitor moves (drag) and zooms
+    (Shift and wheel) the axes of the last layer.
     """
     drawn = list(layers)
     if zoom:
         drawn[-1] = {**drawn[-1], "params": [{"name": zoom, "select": ZOOM, "bind": "scales"}]}
+    if where:
+        options["transform"] = [{"filter": where}]
     autosize = {"type": "fit-x", "contains": "padding"}
     return {"width": width, "height": height, "autosize": autosize, "layer": drawn, **options}
 
 
-def panels(views: Sequence[Spec], columns: int) -> Spec:
-    """Views side by side with one legend; a single view stays as it is."""
+def panels(views: Sequence[Spec], columns: int = ABREAST) -> Spec:
+    """Views, so many side by side, with one legend; a single view stays as it is."""
     if len(views) == 1:
         return views[0]
     inner = [{key: value for key, value in view.items() if key != "autosize"} for view in views]
@@ -340,25 +366,22 @@ def heat_map(
 
     Rows: row, column, value; and with `frames`, which says which cells of a row and a column have one, marked.
     """
-    cells = tuple(
-        {"row": row, "column": column, "value": float(value)}
-        | ({} if frames is None else {"marked": frames(row, column)})
-        for row, own in zip(rows, values, strict=True)
-        for column, value in zip(columns, own, strict=True)
-    )
+    cells = [cell for row, own in zip(rows, values, strict=True) for cell in tidy(row=row, column=columns, value=own)]
+    if frames is not None:
+        cells = [{**cell, "marked": frames(cell["row"], cell["column"])} for cell in cells]
     place = {
         "x": names("column", columns, axis={"labelAngle": -50, "title": None, "labels": len(columns) <= 60}),
         "y": names("row", rows, axis={"title": None}),
     }
     shown = hover(("row", "row"), ("column", "column"), ("value", unit, number or ".3f"))
     colour = quantity("value", unit, scale=scale, legend={"orient": "right", "title": unit, "gradientLength": 120})
-    layers = [rows_where(layer("rect", {**place, "color": colour, "tooltip": shown}), "isValid(datum.value)")]
+    layers = [layer("rect", {**place, "color": colour, "tooltip": shown}, where="isValid(datum.value)")]
     if number is not None:
         ink = {"condition": {"test": dark, "value": "white"}, "value": "black"}
-        text = layer("text", {**place, "text": quantity("value", format=number), "color": ink}, fontSize=9)
-        layers.append(rows_where(text, "isValid(datum.value)"))
+        text = {**place, "text": quantity("value", format=number), "color": ink}
+        layers.append(layer("text", text, where="isValid(datum.value)", fontSize=9))
     if frames is not None:
         around = {"x": names("column", columns), "y": names("row", rows)}
-        layers.append(rows_where(layer("rect", around, fill=None, stroke="#D55E00", strokeWidth=1.8), "datum.marked"))
+        layers.append(layer("rect", around, where="datum.marked", fill=None, stroke="#D55E00", strokeWidth=1.8))
     size = {"width": max(cell[0] * len(columns), 120), "height": cell[1] * len(rows)}
     return Chart(title, caption, cells, {**size, "layer": layers})

@@ -30,7 +30,6 @@ RELIABILITY_LABELS = {
     "probability": ("predicted probability of a good pixel, %", "good pixels, %"),
 }
 POINTS = 101
-COLUMNS = 3
 ORACLE, RANDOM, BOUND = "oracle Δ", "random", "s(φ): kept by every measure"
 SOLID: tuple[int, ...] = (1, 0)
 DASHED, DOTTED, DASH_DOTTED, LONG = (6, 4), (2, 3), (8, 3, 2, 3), (12, 4)
@@ -76,21 +75,16 @@ def curve_panels(
 ) -> Chart:
     """Curves over density, one panel per scene. Rows: panel (its title and place), line, density (%), value, and what
     each line adds."""
-    across = max(1, min(COLUMNS, len(found)))
+    across = min(vl.ABREAST, len(found))
     width = vl.panel_width(across, 0.65 * vl.PAGE)
-    rows = tuple(
-        {
-            "panel": panel.title,
-            "place": place,
-            "line": line.label,
-            "density": float(density),
-            "value": float(value),
-            **line.about,
-        }
+    rows = [
+        row
         for place, panel in enumerate(found)
         for line in panel.lines
-        for density, value in zip(line.densities, line.values, strict=True)
-    )
+        for row in vl.tidy(
+            panel=panel.title, place=place, line=line.label, density=line.densities, value=line.values, **line.about
+        )
+    ]
     lines = {line.label: line for panel in found for line in panel.lines}
     wide = width if across == 1 else vl.PAGE
     series = {
@@ -105,16 +99,15 @@ def curve_panels(
         x = vl.quantity("density", x_label, scale={"domain": [0, 100], "nice": False})
         y = vl.quantity("value", y_title, scale=scale)
         tooltip = vl.hover("line", ("density", "density, %", ".0f"), ("value", y_label, number))
-        own = f"datum.place === {place}"
         drawn = [
-            vl.rows_where(vl.layer("line", {"x": x, "y": y, **series}), own),
-            vl.rows_where(vl.layer("point", {"x": x, "y": y, "tooltip": tooltip}, opacity=0, size=90), own),
+            vl.layer("line", {"x": x, "y": y, **series}),
+            vl.layer("point", {"x": x, "y": y, "tooltip": tooltip}, opacity=0, size=90),
         ]
         if panel.good_share is not None:
             rule = {"x": vl.quantity("share", x_label)}
             drawn.insert(0, vl.layer("rule", rule, [{"share": panel.good_share}], color=FAINT, strokeWidth=3))
-        height = 125 if across > 1 else 230
-        views.append(vl.layered(*drawn, width=width, height=height, title=vl.heading(panel.title)))
+        height, heading = 125 if across > 1 else 230, vl.heading(panel.title)
+        views.append(vl.layered(*drawn, width=width, height=height, where=vl.equal("place", place), title=heading))
     return Chart(title, caption, rows, vl.panels(views, across), "line")
 
 
@@ -210,8 +203,8 @@ def error_density_data(found: Sequence[ErrorDensity], styles: Styles | None = No
         f"Metric over the pixels that are kept; {where}. Curves: the most confident pixels by the algorithm's map. "
         "Large marks: the map as it is. Only scores at one density can be put in order."
     )
-    across = max(1, min(COLUMNS, len(found)))
-    rows = tuple(row for one in found for row in _density_rows(one))
+    across = min(vl.ABREAST, len(found))
+    rows = [row for one in found for row in _density_rows(one)]
     width = vl.panel_width(across, 0.7 * vl.PAGE)
     marks = vl.algorithm_marks(complete(styles, algorithms), vl.PAGE if across > 1 else width)
     views = [_density_panel(one, marks, width, titled=len(found) > 1) for one in found]
@@ -222,13 +215,10 @@ def _density_rows(found: ErrorDensity) -> list[Row]:
     rows: list[Row] = []
     for name in found.algorithms:
         about = {"metric": found.column.label, "algorithm": name}
-        values = found.curves.get(name, np.empty(0))
-        curve = zip(found.densities, values, strict=False)
-        rows += [
-            {**about, "density": 100 * float(density), "value": float(value), "whole": False}
-            for density, value in curve
-            if not np.isnan(value)
-        ]
+        if name in found.curves:
+            known = ~np.isnan(found.curves[name])
+            density, value = 100 * found.densities[known], found.curves[name][known]
+            rows += vl.tidy(**about, density=density, value=value, whole=False)
         point = found.points[name]
         rows.append({**about, "density": 100 * point.density, "value": point.value, "whole": True})
     return rows
@@ -237,7 +227,6 @@ def _density_rows(found: ErrorDensity) -> list[Row]:
 def _density_panel(found: ErrorDensity, marks: Spec, width: float, *, titled: bool) -> Spec:
     unit = found.column.declared.metric.unit
     label = f"{found.column.metric}{f' [{unit}]' if unit else ''}"
-    own = f"datum.metric === {vl.quoted(found.column.label)}"
     place = {
         "x": vl.quantity("density", "density, %", scale={"domain": [0, 103], "nice": False}),
         "y": vl.quantity("value", label),
@@ -247,8 +236,9 @@ def _density_panel(found: ErrorDensity, marks: Spec, width: float, *, titled: bo
     title: Spec = {"title": vl.heading(found.column.label)} if titled else {}
     return vl.layered(
         vl.layer("rule", {"x": place["x"]}, compared, color=FAINT, strokeWidth=2),
-        vl.rows_where(vl.layer("line", {**place, "color": marks["color"]}), f"{own} && !datum.whole"),
-        vl.rows_where(vl.layer("point", {**place, **marks}, size=75), f"{own} && datum.whole"),
+        vl.layer("line", {**place, "color": marks["color"]}, where="!datum.whole"),
+        vl.layer("point", {**place, **marks}, where="datum.whole", size=75),
+        where=vl.equal("metric", found.column.label),
         width=width,
         height=190,
         **title,
@@ -270,12 +260,16 @@ def reliability_data(found: Sequence[tuple[str, str, Reliability]], *, caption: 
             suffix = "" if one.distribution is None else f", {one.distribution}"
             text = f"{name}, {scene}{suffix} (ECE {one.ece:.3f})"
             texts[text] = (colour(index), DASHED if one.distribution == "laplace" else SOLID)
-            about = {"scene": scene, "map": name, "kind": kind, "distribution": one.distribution or "", "line": text}
-            points = zip(one.predicted, one.observed, one.pixels, strict=True)
-            rows += [
-                {**about, "predicted": predicted, "observed": observed, "pixels": pixels}
-                for predicted, observed, pixels in points
-            ]
+            rows += vl.tidy(
+                scene=scene,
+                map=name,
+                kind=kind,
+                distribution=one.distribution or "",
+                line=text,
+                predicted=one.predicted,
+                observed=one.observed,
+                pixels=one.pixels,
+            )
     wide = max(1, len(used)) * 300.0
     series = {
         "color": vl.scaled("line", {text: shade for text, (shade, _) in texts.items()}, wide),
@@ -286,14 +280,13 @@ def reliability_data(found: Sequence[tuple[str, str, Reliability]], *, caption: 
         x_label, y_label = RELIABILITY_LABELS[kind]
         place = {"x": vl.quantity("x", x_label, scale=scale), "y": vl.quantity("y", y_label, scale=scale)}
         tooltip = vl.hover("line", ("x", x_label, ".1f"), ("y", y_label, ".1f"), ("pixels", "pixels", ",.0f"))
-        percent = [
-            {"calculate": f"100 * datum.{name}", "as": axis} for name, axis in (("predicted", "x"), ("observed", "y"))
-        ]
-        curve = vl.layer("line", {**place, **series, "tooltip": tooltip}, point={"size": 16})
-        curve["transform"] = [{"filter": f"datum.kind === '{kind}'"}, *percent]
+        percent = {"x": "100 * datum.predicted", "y": "100 * datum.observed"}
+        encoding = {**place, **series, "tooltip": tooltip}
+        here = vl.equal("kind", kind)
+        curve = vl.layer("line", encoding, where=here, calculate=percent, point={"size": 16})
         diagonal = vl.layer("line", place, [{"x": 0, "y": 0}, {"x": 100, "y": 100}], color=FAINT, strokeWidth=3)
         views.append(vl.layered(diagonal, curve, width=260, height=250, title=vl.heading(f"Calibration of {kind}")))
-    return Chart("Reliability", caption, tuple(rows), vl.panels(views, max(1, len(views))), "line")
+    return Chart("Reliability", caption, rows, vl.panels(views), "line")
 
 
 def confidence_picture(

@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 from stereogauge.decision.explain import Explanation
 from stereogauge.decision.pixels import Contrast, PixelAgreement
 from stereogauge.figures import chart as vl
-from stereogauge.figures.chart import Chart
-from stereogauge.figures.galleries import PictureRow, PictureRows
+from stereogauge.figures.chart import Chart, Row
 from stereogauge.figures.palette import INK, OKABE_ITO, Styles, complete
 from stereogauge.figures.pictures import (
     Colours,
     LegendEntry,
+    PictureFigure,
     disparity_limits,
     image_colours,
     narrowed,
+    picture_row,
     render,
     render_disparity,
 )
@@ -47,13 +48,13 @@ def difference_bars_data(found: Explanation) -> Chart:
         groups["scene"] = [(piece.name, piece.amount) for piece in scenes]
     groups["region"] = [(piece.name, piece.amount) for piece in regions]
     sides = {f"favours {found.first}": FIRST, f"favours {found.second}": SECOND}
-    rows = tuple(
+    rows: list[Row] = [
         {"by": by, "name": name, "amount": float(amount), "favours": list(sides)[amount > 0]}
         for by, pieces in groups.items()
         for name, amount in pieces
-    )
+    ]
     axis = "adds to the difference of the weighted scores"
-    amounts = [0.0, *(amount for pieces in groups.values() for _, amount in pieces)]
+    amounts = [0.0, *(row["amount"] for row in rows)]
     limits = {"domain": [min(amounts), max(amounts)]}
     views = []
     for by, pieces in groups.items():
@@ -64,10 +65,9 @@ def difference_bars_data(found: Explanation) -> Chart:
             "color": vl.scaled("favours", sides, vl.PAGE),
             "tooltip": vl.hover(("name", by), ("amount", "adds", "+.4f"), "favours"),
         }
-        drawn = vl.rows_where(vl.layer("bar", bars), f"datum.by === '{by}'")
-        views.append(
-            {"width": 0.5 * vl.PAGE, "height": vl.ROW * len(pieces), "title": vl.heading(f"by {by}"), "layer": [drawn]}
-        )
+        drawn = vl.layer("bar", bars, where=vl.equal("by", by))
+        size = {"width": 0.5 * vl.PAGE, "height": vl.ROW * len(pieces)}
+        views.append({**size, "title": vl.heading(f"by {by}"), "layer": [drawn]})
     return Chart(
         f"{found.first} against {found.second}: what their difference of {found.difference:+.3f} is made of",
         f"{found.purpose}. Every group of bars sums to the difference; bars to the left favour {found.first}.",
@@ -80,11 +80,13 @@ def error_curves_data(found: PixelAgreement, styles: Styles | None = None) -> Ch
     """The curves of bad@δ over δ, in per cent. Rows: algorithm, threshold, bad."""
     region = found.column.partition(":")[2] or "all"
     marks = complete(styles, found.algorithms)
-    rows = tuple(
-        {"algorithm": name, "threshold": float(threshold), "bad": 100 * float(bad), "place": place}
+    rows = [
+        row
         for name, curve in zip(found.algorithms, found.curves, strict=True)
-        for place, (threshold, bad) in enumerate(zip(found.thresholds, curve, strict=True))
-    )
+        for row in vl.tidy(
+            algorithm=name, threshold=found.thresholds, bad=100 * np.asarray(curve), place=range(len(curve))
+        )
+    ]
     ticks = [tick for tick in (0.125, 0.25, 0.5, 1, 2, 4, 8, 16) if found.thresholds[0] <= tick <= found.thresholds[-1]]
     channels = vl.algorithm_marks(marks, 1.4 * vl.COLUMN)
     logarithmic = {"type": "log", "base": 2, "nice": False}
@@ -96,7 +98,7 @@ def error_curves_data(found: PixelAgreement, styles: Styles | None = None) -> Ch
     }  # fmt: skip
     view = vl.layered(
         vl.layer("line", {**place, "color": channels["color"]}),
-        vl.rows_where(vl.layer("point", {**place, **channels}, size=26), "datum.place % 8 === 0"),
+        vl.layer("point", {**place, **channels}, where="datum.place % 8 === 0", size=26),
         vl.layer("point", place, opacity=0, size=70),
         width=1.4 * vl.COLUMN,
         height=230,
@@ -119,12 +121,11 @@ def profile_line_data(found: Contrast) -> Chart | None:
     if line is None:
         return None
     colours = {"ground truth": INK, found.first: FIRST, found.second: SECOND}
-    curves = zip(colours, (line.truth, line.first, line.second), strict=True)
-    rows = tuple(
-        {"of": name, "x": line.left + place, "disparity": float(value)}
-        for name, values in curves
-        for place, value in enumerate(values.tolist())
-    )
+    rows = [
+        row
+        for name, values in zip(colours, (line.truth, line.first, line.second), strict=True)
+        for row in vl.tidy(of=name, x=range(line.left, line.left + len(values)), disparity=values)
+    ]
     encoding = {
         "x": vl.quantity("x", "column, px", scale={"zero": False, "nice": False}, axis={"format": "d"}),
         "y": vl.quantity("disparity", "disparity, px", scale={"zero": False}),
@@ -140,10 +141,10 @@ def profile_line_data(found: Contrast) -> Chart | None:
     )
 
 
-def contrast_rows_data(found: Sequence[Contrast]) -> PictureRows:
+def contrast_rows_data(found: Sequence[Contrast]) -> PictureFigure:
     """The four-colour map and the map of |e_A| − |e_B| of each scene."""
     rows = [
-        PictureRow(
+        picture_row(
             one.text, (render(one.verdict), render(one.gain)), ("who is right", "|e| of the first − of the second")
         )
         for one in found
@@ -154,10 +155,10 @@ def contrast_rows_data(found: Sequence[Contrast]) -> PictureRows:
         f"Right: {found[0].column}. In the second picture blue is where {first} is nearer the truth, red where "
         f"{second} is. Pixels that do not count show the image."
     )
-    return PictureRows(f"{first} against {second}, pixel by pixel", caption, tuple(rows), legend)
+    return PictureFigure(f"{first} against {second}, pixel by pixel", caption, rows, legend)
 
 
-def crop_rows_data(found: Sequence[Contrast]) -> PictureRows:
+def crop_rows_data(found: Sequence[Contrast]) -> PictureFigure:
     """The crops that differ most over all scenes: image, truth, both maps, both errors."""
     crops = sorted(
         ((one, crop) for one in found for crop in one.crops),
@@ -174,9 +175,9 @@ def crop_rows_data(found: Sequence[Contrast]) -> PictureRows:
         )
         pictures = _panels(one)
         kept = titles if one.scene.has("left") else titles[1:]
-        rows.append(PictureRow(heading, tuple(_magnified(p[crop.window]) for p in pictures), kept))
+        rows.append(picture_row(heading, [_magnified(one[crop.window]) for one in pictures], kept))
     caption = f"Ranked by what they add to the difference in {found[0].column}; pixels that it does not count are grey."
-    return PictureRows(f"Where {first} and {second} differ most", caption, tuple(rows))
+    return PictureFigure(f"Where {first} and {second} differ most", caption, rows)
 
 
 def _panels(found: Contrast) -> list[Colours]:
@@ -209,7 +210,7 @@ def glance_rows_data(
     maps: Mapping[str, Mapping[str, NDArray[np.float32]]],
     captions: Mapping[str, Mapping[str, str]],
     protocol: Protocol | None = None,
-) -> PictureRows:
+) -> PictureFigure:
     """Every scene at a glance: the error of each algorithm on each scene, with its score below."""
     regions = {name: SceneRegions(scene, load_protocol(protocol)) for name, scene in scenes.items()}
     limits: list[float] = []
@@ -222,8 +223,8 @@ def glance_rows_data(
             picture = heat(measurement, None, "", np.abs(measurement.error), "px", limits[-1])
             pictures.append(narrowed(render(picture), GLANCE))
             texts.append(f"{name}: {captions[algorithm][name]}" if captions[algorithm][name] else name)
-        rows.append(PictureRow(algorithm, tuple(pictures), tuple(texts)))
+        rows.append(picture_row(algorithm, pictures, texts))
     low, high = min(limits), max(limits)
     span = f"{low:g} px" if low == high else f"{low:g} to {high:g} px by image width"
     caption = f"Error from 0 (dark) to {span} (bright); hatched: no estimate; black: no ground truth."
-    return PictureRows("Every scene at a glance", caption, tuple(rows))
+    return PictureFigure("Every scene at a glance", caption, rows)

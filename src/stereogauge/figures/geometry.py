@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.errors import unknown_name
 from stereogauge.figures import chart as vl
 from stereogauge.figures.chart import Chart, Spec
-from stereogauge.figures.palette import INK, OKABE_ITO, colour
+from stereogauge.figures.palette import INK, colour, segment_colours
 from stereogauge.figures.pictures import (
     LegendEntry,
     PictureFigure,
@@ -38,30 +37,8 @@ from stereogauge.model import DisparityMap, Mask
 
 REGION = "#0072b2"
 LEAST_TILT = 1e-3
-COLUMNS = 3
 PLANES = "planes"
 """The layer of the planes; as a file it has their numbers and the way that they lean."""
-
-
-class PlaneSegmentation(PictureFigure, Struct, frozen=True, eq=False):
-    """Planar surfaces in colours, with a point (x, y) inside and the unit normal (x, y, d) of each."""
-
-    title: str
-    caption: str
-    picture: Picture
-    points: NDArray[np.float64]
-    normals: NDArray[np.float64]
-    legend: tuple[LegendEntry, ...]
-
-    def grid(self) -> list[list[PicturePanel]]:
-        """Planes in colours with their numbers; an arrow shows which way each leans, its length how much."""
-        width = self.picture.values.shape[1]
-        tilt = np.hypot(self.normals[:, 0], self.normals[:, 1])
-        longest = 0.09 * width / max(float(tilt.max(initial=0.0)), LEAST_TILT)
-        one = width / vl.PAGE  # a px of the figure, in pixels of the picture
-        tips = self.points + longest * self.normals[:, :2]
-        marks = [_numbered_arrow(n, *ends, one) for n, ends in enumerate(zip(self.points, tips, strict=True), 1)]
-        return [[PicturePanel(render(self.picture), marks="".join(marks))]]
 
 
 def _numbered_arrow(number: int, start: NDArray[np.float64], tip: NDArray[np.float64], one: float) -> str:
@@ -83,15 +60,9 @@ def _numbered_arrow(number: int, start: NDArray[np.float64], tip: NDArray[np.flo
 
 def region_picture(scene_regions: SceneRegions, name: str, mask: Mask) -> Picture:
     """One region over the image."""
-    share = 100 * np.count_nonzero(mask) / mask.size
-    return Picture(
-        title=f"{name}: {np.count_nonzero(mask)} pixels, {share:.1f} % of the image",
-        values=np.where(mask, 1, 0).astype(np.uint8),
-        kind="labels",
-        legend={1: (name, REGION)},
-        unknown=_unknown(scene_regions),
-        backdrop=grey_image(scene_regions.scene),
-    )
+    inside = np.flatnonzero(mask).astype(np.int32)
+    title = f"{name}: {inside.size} pixels, {100 * inside.size / mask.size:.1f} % of the image"
+    return _overlay(scene_regions, title, {name: (inside, REGION)})
 
 
 def _unknown(scene_regions: SceneRegions) -> Mask | None:
@@ -99,17 +70,15 @@ def _unknown(scene_regions: SceneRegions) -> Mask | None:
 
 
 def _overlay(scene_regions: SceneRegions, title: str, layers: Mapping[str, tuple[Positions, str]]) -> Picture:
-    sets = scene_regions.geometry
-    values = np.zeros((sets.height, sets.width), np.uint8)
-    legend = {}
-    for label, (text, (positions, shade)) in enumerate(layers.items(), 1):
+    """Sets of pixels over the image, each in its colour; a later one is drawn over an earlier one."""
+    values = np.zeros(scene_regions.scene.shape, np.uint8)
+    for label, (positions, _) in enumerate(layers.values(), 1):
         values.ravel()[positions] = label
-        legend[label] = text, shade
     return Picture(
         title=title,
         values=values,
         kind="labels",
-        legend=legend,
+        legend={label: (text, shade) for label, (text, (_, shade)) in enumerate(layers.items(), 1)},
         unknown=_unknown(scene_regions),
         backdrop=grey_image(scene_regions.scene),
     )
@@ -147,8 +116,16 @@ def _continued(title: str, pixels: str, values: str) -> Callable[[SceneRegions],
 
 
 def _planes(scene_regions: SceneRegions) -> Picture | None:
-    segmentation = plane_segmentation_data(scene_regions)
-    return None if segmentation is None else segmentation.picture
+    sets = scene_regions.geometry
+    if not sets.planar.size:
+        return None
+    texts = [
+        f"plane {number}: n = ({', '.join(f'{part:.3f}' for part in normal + 0.0)})"
+        for number, normal in enumerate(sets.plane_normals, 1)
+    ]
+    shades = segment_colours(texts)  # without black, which means unknown ground truth
+    layers = {text: (sets.planar[sets.planar_label == n], shades[text]) for n, text in enumerate(texts, 1)}
+    return _overlay(scene_regions, f"{len(texts)} planar surfaces", layers)
 
 
 def _normals(scene_regions: SceneRegions) -> Picture | None:
@@ -244,41 +221,34 @@ def set_pictures(scene_regions: SceneRegions, names: Iterable[str] | None = None
     return {name: picture for name, picture in made.items() if picture is not None}
 
 
-def plane_segmentation_data(scene_regions: SceneRegions) -> PlaneSegmentation | None:
+def plane_segmentation_data(scene_regions: SceneRegions) -> PictureFigure | None:
     """The planes of a scene, None where it has none."""
-    sets = scene_regions.geometry
-    if not sets.planar.size:
+    sets, picture = scene_regions.geometry, _planes(scene_regions)
+    if picture is None:
         return None
-    normals, count = sets.plane_normals, len(sets.planes)
-    pixels = [sets.planar[sets.planar_label == number] for number in range(1, count + 1)]
-    layers = {
-        f"plane {number}: n = ({', '.join(f'{part:.3f}' for part in normal + 0.0)})": (
-            inside,
-            _plane_colour(number - 1),
-        )
-        for number, (inside, normal) in enumerate(zip(pixels, normals, strict=True), 1)
-    }
-    picture = _overlay(scene_regions, f"{count} planar surfaces", layers)
+    normals, count = sets.plane_normals, len(sets.plane_normals)
     share = 100 * sets.planar.size / (sets.height * sets.width)
     bumpiness, offset, misorientation = sets.plane_floors
-    return PlaneSegmentation(
-        title=f"Planar surfaces of {scene_regions.scene.id}",
-        caption=(
-            f"{count} planes, {share:.1f} % of the image. Arrows point along the normal's part in the image "
-            f"plane, towards falling disparity. The ground truth's own scores: bumpiness {bumpiness:.3g} px, offset "
-            f"{offset:.3g} px, misorientation {misorientation:.2g}°."
-        ),
-        picture=picture,
-        points=np.array([_middle(sets, inside) for inside in pixels], dtype=np.float64),
-        normals=normals,
-        legend=tuple(LegendEntry(*entry) for entry in picture.legend.values()),
+    pixels = [sets.planar[sets.planar_label == number] for number in range(1, count + 1)]
+    points = np.array([_middle(sets, inside) for inside in pixels], dtype=np.float64)
+    legend = [LegendEntry(*entry) for entry in picture.legend.values()]
+    panel = PicturePanel(render(picture), marks=_arrows(points, normals[:, :2], sets.width))
+    return PictureFigure(
+        f"Planar surfaces of {scene_regions.scene.id}",
+        f"{count} planes, {share:.1f} % of the image. Arrows point along the normal's part in the image plane, towards "
+        f"falling disparity. The ground truth's own scores: bumpiness {bumpiness:.3g} px, offset {offset:.3g} px, "
+        f"misorientation {misorientation:.2g}°.",
+        [[panel]],
+        legend,
     )
 
 
-def _plane_colour(number: int) -> str:
-    """The palette without black, which means unknown ground truth in pictures."""
-    black = OKABE_ITO.index("#000000")
-    return colour(number + (number >= black))
+def _arrows(points: NDArray[np.float64], leans: NDArray[np.float64], width: int) -> str:
+    """The number of each plane at a point inside, and an arrow: which way it leans, its length how much."""
+    longest = 0.09 * width / max(float(np.hypot(*leans.T).max(initial=0.0)), LEAST_TILT)
+    one = width / vl.PAGE  # a px of the figure, in pixels of the picture
+    ends = zip(points, points + longest * leans, strict=True)
+    return "".join(_numbered_arrow(number, start, tip, one) for number, (start, tip) in enumerate(ends, 1))
 
 
 def _middle(sets: GeometrySets, positions: Positions) -> tuple[int, int]:
@@ -299,13 +269,14 @@ def direction_histograms_data(measurements: Mapping[str, Measurement], region: s
     scene = next(iter(measurements.values())).scene.id
     half = 180 / first.truth.size
     counts = {"": first.truth} | {name: one.estimate for name, one in histograms.items()}
-    rows = tuple(
-        {"map": name, "from": float(centre) - half, "to": float(centre) + half, "pixels": int(count)}
+    centres = np.asarray(first.centres)
+    rows = [
+        row
         for name, own in counts.items()
-        for centre, count in zip(first.centres, own, strict=True)
-    )
+        for row in vl.tidy(**{"map": name, "from": centres - half, "to": centres + half, "pixels": own})
+    ]
     distances = {name: circular_earth_movers_distance(one.estimate, one.truth) for name, one in histograms.items()}
-    across = min(COLUMNS, max(len(histograms), 1))
+    across = min(vl.ABREAST, len(histograms))
     kinds = {"ground truth": "#bbbbbb", "estimate": colour(0)}
     circle = {"domain": [-180 - half, 180 - half], "nice": False}
     place = {
@@ -314,14 +285,20 @@ def direction_histograms_data(measurements: Mapping[str, Measurement], region: s
         "color": vl.scaled("kind", kinds, vl.PAGE),
         "tooltip": vl.hover("kind", ("from", "from (°)", ".1f"), ("to", "to (°)", ".1f"), ("pixels", "pixels", ",.0f")),
     }  # fmt: skip
-    views = []
-    for name, distance in distances.items():
-        drawn = [
-            _steps("bar", {**place, "x2": {"field": "to"}, "y2": {"datum": 0.5}}, "", "ground truth"),
-            _steps("line", place, name, "estimate", interpolate="step-after", strokeWidth=1.3),
-        ]
-        title = vl.heading(f"{name} ({distance:.1f}°)")
-        views.append(vl.layered(*drawn, width=vl.panel_width(across, vl.PAGE), height=105, title=title))
+    bars = {**place, "x2": {"field": "to"}, "y2": {"datum": 0.5}}
+    steps: Spec = {"interpolate": "step-after", "strokeWidth": 1.3}
+    shown = "max(datum.pixels, 0.5)"  # an empty bin is drawn at half a pixel, the foot of the axis
+    truth, estimate = ({"shown": shown, "kind": vl.quoted(kind)} for kind in kinds)
+    views = [
+        vl.layered(
+            vl.layer("bar", bars, where=vl.equal("map", ""), calculate=truth),
+            vl.layer("line", place, where=vl.equal("map", name), calculate=estimate, **steps),
+            width=vl.panel_width(across, vl.PAGE),
+            height=105,
+            title=vl.heading(f"{name} ({distance:.1f}°)"),
+        )
+        for name, distance in distances.items()
+    ]
     return Chart(
         f"Directions of disparity gradients on {scene}, {region}",
         f"Pixels in each of {first.truth.size} bins of the direction atan2(∂y, ∂x), logarithmic; in brackets the "
@@ -330,13 +307,6 @@ def direction_histograms_data(measurements: Mapping[str, Measurement], region: s
         vl.panels(views, across),
         facts={"distances": distances},
     )
-
-
-def _steps(kind: str, encoding: Spec, name: str, text: str, **style: Any) -> Spec:
-    """A layer over the histogram of one map; an empty bin is drawn at half a pixel, the foot of the axis."""
-    drawn = vl.layer(kind, encoding, **style)
-    counted = [{"calculate": "max(datum.pixels, 0.5)", "as": "shown"}, {"calculate": vl.quoted(text), "as": "kind"}]
-    return {**drawn, "transform": [{"filter": f"datum.map === {vl.quoted(name)}"}, *counted]}
 
 
 def write_regions(
@@ -349,11 +319,9 @@ def write_regions(
     """
     folder.mkdir(parents=True, exist_ok=True)
     scene = scene_regions.scene.id
-    pictures = {name: region_picture(scene_regions, name, mask) for name, mask in masks.items()} | set_pictures(
-        scene_regions, layers
-    )
+    regions = {name: region_picture(scene_regions, name, mask) for name, mask in masks.items()}
     written = []
-    for name, picture in pictures.items():
+    for name, picture in (regions | set_pictures(scene_regions, layers)).items():
         written.append(folder / f"{file_name(name)}.png")
         segmentation = plane_segmentation_data(scene_regions) if name == PLANES and name not in masks else None
         if segmentation is not None:

@@ -265,24 +265,19 @@ class PicturePanel(NamedTuple):
     marks: str = ""
 
 
-class PictureFigure:
+class PictureFigure(Struct, frozen=True, eq=False, dict=True):
     """A figure of pictures: rows of panels under a title, then colour bar, legend and caption.
 
-    A subclass has the fields `title`, `caption` and `legend`, and says in `grid` which panels there are. `columns` is
-    the number of pictures side by side that fill the width; 0 takes the longest row. `scale` is a picture for which a
-    colour bar is drawn.
+    `columns` is the number of pictures side by side that fill the width; 0 takes the longest row. `scale` is a picture
+    for which a colour bar is drawn.
     """
 
     title: str
     caption: str
-    legend: Sequence[LegendEntry]
-    columns = 0
-    width: float = PAGE
+    rows: Sequence[Sequence[PicturePanel]]
+    legend: Sequence[LegendEntry] = ()
+    columns: int = 0
     scale: Picture | None = None
-
-    def grid(self) -> Sequence[Sequence[PicturePanel]]:
-        """The panels by row."""
-        raise NotImplementedError
 
     def svg(self, *, sharp: bool = False) -> str:
         """The figure as one SVG document; `sharp` pictures are drawn without smoothing, in a third of the time."""
@@ -290,12 +285,11 @@ class PictureFigure:
 
     @functools.cached_property
     def _page(self) -> _Page:
-        rows = self.grid()
-        across = self.width / max(self.columns, *(len(row) for row in rows))
-        width = max(across * max(len(row) for row in rows), self.width / 2)
-        page = _Page(width)
+        longest = max(map(len, self.rows))
+        across = PAGE / max(self.columns, longest)
+        page = _Page(max(across * longest, PAGE / 2))
         page.text(self.title, HEAD, bold=True)
-        for row in rows:
+        for row in self.rows:
             page.row(row, across)
         if self.scale is not None:
             page.colour_bar(self.scale)
@@ -308,10 +302,10 @@ class PictureFigure:
         # The pictures inside already have the resolution of a PNG.
         return encoded(self.svg(sharp=kind == "png"), kind, scale)
 
-    def save(self, path: Path) -> Path:
+    def save(self, path: Path, scale: float = SCALE) -> Path:
         """Write the figure in the format of the path's suffix."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(self.encoded(path.suffix.lstrip(".").lower()))
+        path.write_bytes(self.encoded(path.suffix.lstrip(".").lower(), scale))
         return path
 
     def _repr_png_(self) -> bytes:
@@ -419,19 +413,10 @@ def _wrapped(text: str, width: float, size: float) -> Iterator[str]:
         yield from textwrap.wrap(line, letters, break_on_hyphens=False) or [""]
 
 
-class PanelFigure(PictureFigure, Struct, frozen=True, eq=False):
-    """A figure of given panels."""
-
-    title: str
-    caption: str
-    panels: Sequence[Sequence[PicturePanel]]
-    legend: Sequence[LegendEntry] = ()
-    columns: int = 0
-    scale: Picture | None = None
-
-    def grid(self) -> Sequence[Sequence[PicturePanel]]:
-        """The given panels."""
-        return self.panels
+def picture_row(heading: str, pictures: Sequence[Colours], captions: Sequence[str]) -> list[PicturePanel]:
+    """Pictures side by side under a heading, each with its caption."""
+    captioned = zip(pictures, captions, strict=True)
+    return [PicturePanel(one, "" if place else heading, below) for place, (one, below) in enumerate(captioned)]
 
 
 def picture_crops(picture: Picture) -> list[tuple[Crop, int]]:
@@ -461,7 +446,7 @@ def picture_figure(picture: Picture, subtitle: str = "") -> PictureFigure:
     parts = [PicturePanel(colours[crop.inside], "", f"{size} px at x {crop.x}, y {crop.y}") for crop, size in crops]
     whole = [PicturePanel(colours, subtitle, marks=frames)]
     rows = [whole, *(parts[place : place + ABREAST] for place in range(0, len(parts), ABREAST))]
-    return PanelFigure(picture.title, "", rows, legend_entries(picture), scale=scale)
+    return PictureFigure(picture.title, "", rows, legend_entries(picture), scale=scale)
 
 
 def panels_figure(pictures: Sequence[Picture]) -> PictureFigure:
@@ -469,7 +454,7 @@ def panels_figure(pictures: Sequence[Picture]) -> PictureFigure:
     panels = [PicturePanel(render(picture), picture.title) for picture in pictures]
     across = max(1, min(ABREAST, len(panels)))
     rows = [panels[start : start + across] for start in range(0, len(panels), across)]
-    return PanelFigure("", "", rows, columns=across)
+    return PictureFigure("", "", rows, columns=across)
 
 
 def file_name(text: str) -> str:
@@ -480,5 +465,4 @@ def file_name(text: str) -> str:
 
 def save_picture(path: Path, picture: Picture, subtitle: str = "") -> None:
     """The annotated picture as a file; the suffix chooses PNG, SVG or PDF."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(picture_figure(picture, subtitle).encoded(path.suffix.lstrip(".").lower(), 1.3))
+    picture_figure(picture, subtitle).save(path, 1.3)

@@ -41,40 +41,33 @@ def stacked_bars_data(ranking: Ranking, name: str = "") -> Chart:
         raise StereogaugeError(f"Stacked bars show a weighted ranking; found one of the model {ranking.model!r}.")
     segments, terms = ranking.arrays["contributions"], ranking.names["terms"]
     weights = ranking.arrays["weights"]
-    texts = {term: f"{term} ({100 * weight:.0f} %)" for term, weight in zip(terms, weights, strict=True)}
+    texts = [f"{term} ({100 * weight:.0f} %)" for term, weight in zip(terms, weights, strict=True)]
     rows = [
-        {
-            "algorithm": algorithm,
-            "term": term,
-            "segment": texts[term],
-            "place": place,
-            "weight": float(weights[place]),
-            "value": float(segments[row, place]),
-        }
-        for row, algorithm in enumerate(ranking.algorithms)
-        for place, term in enumerate(terms)
-    ]
-    totals = [
-        {"algorithm": algorithm, "end": float(np.maximum(parts, 0).sum()), "total": float(parts.sum())}
+        row
         for algorithm, parts in zip(ranking.algorithms, segments, strict=True)
+        for row in vl.tidy(
+            algorithm=algorithm, term=terms, segment=texts, place=range(len(terms)), weight=weights, value=parts
+        )
     ]
+    ends = np.maximum(segments, 0).sum(axis=1)
+    totals = vl.tidy(algorithm=ranking.algorithms, end=ends, total=segments.sum(axis=1))
     axis = f"weighted score ({'shorter' if np.all(segments >= 0) else 'lower'} is better)"
     y = vl.names("algorithm", ranking.algorithms)
     bars = {
         "x": vl.quantity("value", axis, stack="zero"),
         "y": y,
-        "color": vl.scaled("segment", segment_colours(texts.values())),
+        "color": vl.scaled("segment", segment_colours(texts)),
         "order": vl.quantity("place"),
         "tooltip": vl.hover("algorithm", "segment", ("value", "adds", ".4f")),
     }
-    ends = {"x": vl.quantity("end", axis), "y": y, "text": vl.quantity("total", format=".3f")}
+    text = {"x": vl.quantity("end", axis), "y": y, "text": vl.quantity("total", format=".3f")}
     view = vl.layered(
         vl.layer("bar", bars, stroke="white", strokeWidth=0.5),
-        vl.layer("text", ends, totals, align="left", dx=3),
+        vl.layer("text", text, totals, align="left", dx=3),
         height=vl.ROW * len(ranking.algorithms),
     )
     title = f"Weighted combination{': ' + name if name else ''}"
-    return Chart(title, ranking.selection.caption(), tuple(rows), view, "segment")
+    return Chart(title, ranking.selection.caption(), rows, view, "segment")
 
 
 class RadarPoint(NamedTuple):
@@ -110,16 +103,15 @@ def radar(
 
     rows: list[Row] = []
     for point in points:
-        known = point.radius is not None and math.isfinite(point.radius)
-        radius = point.radius if known and point.radius is not None else math.nan
-        place = at(point.axis, min(radius, furthest)) if known else {"x": math.nan, "y": math.nan}
+        radius = math.nan if point.radius is None or math.isinf(point.radius) else point.radius
+        place = at(point.axis, min(radius, furthest))
         rows.append({**point._asdict(), "place": axes.index(point.axis), "beyond": radius > furthest, **place})
     firsts = [{**row, "place": len(axes)} for row in rows if row["place"] == 0]
     circle = np.linspace(0, 2 * math.pi, 73)
     turns = [
-        {"ring": text, "step": step, "x": radius * math.sin(angle), "y": radius * math.cos(angle)}
+        turn
         for radius, text in rings
-        for step, angle in enumerate(circle.tolist())
+        for turn in vl.tidy(ring=text, step=range(73), x=radius * np.sin(circle), y=radius * np.cos(circle))
     ]
     between = math.pi / len(axes)
     texts = [{"text": text, "x": radius * math.sin(between), "y": radius * math.cos(between)} for radius, text in rings]
@@ -136,30 +128,27 @@ def radar(
         "tooltip": vl.hover("algorithm", "axis", ("label", "value")),
     }
     line = {**series, "color": marks["color"], "order": vl.quantity("place")}
+    ring = {**position, "detail": {"field": "ring"}, "order": vl.quantity("step")}
     text = {**position, "text": {"field": "text"}}
     around = [row for row in rows if row["place"] == len(axes) - 1] + firsts
     broken: Spec = {"invalid": "break-paths-filter-domains"}
     sides = {"left": "datum.side > 0.2", "right": "datum.side < -0.2", "center": "abs(datum.side) <= 0.2"}
+    beyond: Spec = {"shape": "triangle-up", "size": 90, "filled": False}
     view = {
         "width": RADAR,
         "height": RADAR,
         "layer": [
-            vl.layer(
-                "line", {**position, "detail": {"field": "ring"}, "order": vl.quantity("step")}, turns, color=FAINT
-            ),
+            vl.layer("line", ring, turns, color=FAINT),
             vl.layer("rule", {**centre, "x2": {"field": "x"}, "y2": {"field": "y"}}, spokes, color=FAINT),
-            *(vl.rows_where(vl.layer("text", text, rims, align=align), test) for align, test in sides.items()),
+            *(vl.layer("text", text, rims, where=test, align=align) for align, test in sides.items()),
             vl.layer("line", line, **broken),
-            vl.rows_where(vl.layer("line", line, around, **broken), f"indexof({vl.HIDDEN}, datum.algorithm) < 0"),
-            vl.rows_where(vl.layer("point", {**series, **marks}, size=30), "!datum.beyond && isValid(datum.x)"),
-            vl.rows_where(
-                vl.layer("point", {**series, "color": marks["color"]}, size=90, filled=False, shape="triangle-up"),
-                "datum.beyond",
-            ),
+            vl.layer("line", line, around, where=f"indexof({vl.HIDDEN}, datum.algorithm) < 0", **broken),
+            vl.layer("point", {**series, **marks}, where="!datum.beyond && isValid(datum.x)", size=30),
+            vl.layer("point", {**series, "color": marks["color"]}, where="datum.beyond", **beyond),
             vl.layer("text", text, texts, color=MUTED, fontSize=9),
         ],
     }
-    return Chart(title, caption, tuple(rows), view, "algorithm", {"rings": rings, "furthest": furthest})
+    return Chart(title, caption, rows, view, "algorithm", {"rings": rings, "furthest": furthest})
 
 
 def rank_rings(count: int) -> tuple[tuple[float, str], ...]:
@@ -261,13 +250,13 @@ def parallel(
     text = {"x": x, "y": y, "text": vl.quantity("value", format=".3g"), "opacity": room}
     view = vl.layered(
         vl.layer("line", lines, invalid="break-paths-filter-domains"),
-        vl.rows_where(vl.layer("point", {**lines, "shape": marks["shape"]}, size=28), "isValid(datum.height)"),
-        vl.rows_where(vl.layer("text", text, ends, dy=-8, color=MUTED, fontSize=9), "datum.height === 1"),
-        vl.rows_where(vl.layer("text", text, ends, dy=10, color=MUTED, fontSize=9), "datum.height === 0"),
+        vl.layer("point", {**lines, "shape": marks["shape"]}, where="isValid(datum.height)", size=28),
+        vl.layer("text", text, ends, where="datum.height === 1", dy=-8, color=MUTED, fontSize=9),
+        vl.layer("text", text, ends, where="datum.height === 0", dy=10, color=MUTED, fontSize=9),
         width=vl.PAGE,
         height=200,
     )
-    return Chart(title, "", tuple(rows), view, "algorithm")
+    return Chart(title, "", rows, view, "algorithm")
 
 
 def _joined_points(
@@ -278,11 +267,10 @@ def _joined_points(
     axis: str,
     number: str,
     ruler: tuple[float, str] | None = None,
-) -> tuple[tuple[Row, ...], Spec]:
+) -> tuple[Sequence[Row], Spec]:
     """One point per algorithm in a row of its own; a bar right of the axis joins each group of neighbouring rows."""
     low, high = float(values.min()), float(values.max())
     step = 0.035 * ((high - low) or 1.0)
-    rows = [{"algorithm": name, "value": float(value)} for name, value in zip(algorithms, values, strict=True)]
     bars = [
         {
             "x": high + step * (2 + place),
@@ -306,26 +294,22 @@ def _joined_points(
         "y2": {"field": "to"},
         "tooltip": vl.hover(("group", "not distinguished")),
     }
+    point = {"x": x, "y": y, **marks, "tooltip": vl.hover("algorithm", ("value", axis, number))}
     layers = [
         vl.layer("rule", joined, bars, strokeWidth=4, color=INK, strokeCap="round"),
-        vl.layer(
-            "point", {"x": x, "y": y, **marks, "tooltip": vl.hover("algorithm", ("value", axis, number))}, size=60
-        ),
+        vl.layer("point", point, size=60),
     ]
     if ruler is not None:
         length = [{"from": low, "to": low + ruler[0], "text": ruler[1], "algorithm": ""}]
-        top = {"y": {"value": -10}, "x": vl.quantity("from", axis)}
+        span = {"y": {"value": -10}, "x": vl.quantity("from", axis), "x2": {"field": "to"}}
+        above = {"x": {"value": "width"}, "y": {"value": -19}, "text": {"field": "text"}}
         layers += [
-            vl.layer("rule", {**top, "x2": {"field": "to"}}, length, strokeWidth=1.6, color=INK),
-            vl.layer(
-                "text",
-                {"x": {"value": "width"}, "y": {"value": -19}, "text": {"field": "text"}},
-                length,
-                align="right",
-            ),
+            vl.layer("rule", span, length, strokeWidth=1.6, color=INK),
+            vl.layer("text", above, length, align="right"),
         ]
     width = vl.COLUMN if vl.LETTER * max(map(len, algorithms)) < 0.6 * vl.COLUMN else vl.PAGE
-    return tuple(rows), vl.layered(*layers, width=width, height=vl.ROW * len(algorithms))
+    view = vl.layered(*layers, width=width, height=vl.ROW * len(algorithms))
+    return vl.tidy(algorithm=algorithms, value=values), view
 
 
 def _ticks(low: float, high: float) -> list[float]:
@@ -421,22 +405,15 @@ def layers_data(ranking: Ranking, styles: Styles | None = None) -> Chart:
         across[members] = (np.cumsum(widths) - widths / 2) / widths.sum()
         letters = max(letters, int(widths.sum()))
     groups = [f"A*{str(group).translate(SUBSCRIPTS)}" for group in range(1, depth + 1)]
-    above = {index: [ranking.algorithms[a] for a, b in edges if b == index] for index in range(len(ranking.algorithms))}
-    rows = tuple(
-        {
-            "algorithm": name,
-            "group": int(ranking.group[index]),
-            "layer": groups[int(ranking.group[index]) - 1],
-            "x": float(across[index]),
-            "dominated_by": ", ".join(above[index]) or "none",
-        }
-        for index, name in enumerate(ranking.algorithms)
+    above = [[ranking.algorithms[a] for a, b in edges if b == index] for index in range(len(ranking))]
+    rows = vl.tidy(
+        algorithm=ranking.algorithms,
+        group=ranking.group,
+        layer=[groups[group - 1] for group in ranking.group],
+        x=across,
+        dominated_by=[", ".join(names) or "none" for names in above],
     )
-    lines = [
-        {"edge": place, "x": rows[one]["x"], "layer": rows[one]["layer"]}
-        for place, edge in enumerate(edges)
-        for one in edge
-    ]
+    lines = [{"edge": place, **rows[end]} for place, edge in enumerate(edges) for end in edge]
     shown = ranking.selection.metrics
     metrics = ", ".join(shown) if len(shown) <= MOST_NAMED else f"{len(shown)} metrics"
     x = vl.quantity("x", axis=None, scale={"domain": [0, 1]})
@@ -462,15 +439,12 @@ def intervals_data(bootstrapped: Bootstrap, styles: Styles | None = None, most: 
     Rows: algorithm, value, low, high, first (the share of draws in which it is first).
     """
     algorithms = bootstrapped.algorithms[:most]
-    rows = tuple(
-        {
-            "algorithm": name,
-            "value": float(bootstrapped.value[row]),
-            "low": float(bootstrapped.value_low[row]),
-            "high": float(bootstrapped.value_high[row]),
-            "first": float(bootstrapped.first[row]),
-        }
-        for row, name in enumerate(algorithms)
+    rows = vl.tidy(
+        algorithm=algorithms,
+        value=bootstrapped.value[:most],
+        low=bootstrapped.value_low[:most],
+        high=bootstrapped.value_high[:most],
+        first=bootstrapped.first[:most],
     )
     axis = f"{bootstrapped.value_name} (lower is better)"
     y = vl.names("algorithm", algorithms)
@@ -480,15 +454,15 @@ def intervals_data(bootstrapped: Bootstrap, styles: Styles | None = None, most: 
         ("first", "first in", ".1%"),
     )  # fmt: skip
     scale = {"zero": False}
-    right = {"x": {"value": "width"}}
+    value = vl.quantity("value", axis, scale=scale)
     span = {"x": vl.quantity("low", axis, scale=scale), "x2": {"field": "high"}, "y": y, "color": marks["color"]}
+    right: Spec = {"x": {"value": "width"}}
+    beside: Spec = {"align": "left", "dx": 6}
     view = vl.layered(
         vl.layer("rule", {**span, "tooltip": tooltip}, strokeWidth=2),
-        vl.layer("point", {"x": vl.quantity("value", axis, scale=scale), "y": y, **marks, "tooltip": tooltip}, size=55),
-        vl.layer("text", {**right, "y": y, "text": vl.quantity("first", format=".0%")}, align="left", dx=6),
-        vl.layer(
-            "text", {"x": {"value": "width"}, "y": {"value": -8}}, [{}], text="first", align="left", dx=6, color=MUTED
-        ),
+        vl.layer("point", {"x": value, "y": y, **marks, "tooltip": tooltip}, size=55),
+        vl.layer("text", {**right, "y": y, "text": vl.quantity("first", format=".0%")}, **beside),
+        vl.layer("text", {**right, "y": {"value": -8}}, [{}], text="first", color=MUTED, **beside),
         height=vl.ROW * len(algorithms),
     )
     title = f"{100 * bootstrapped.level:g} % intervals over scenes ({bootstrapped.draws} draws)"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from stereogauge.errors import StereogaugeError, unknown_name
@@ -25,9 +24,8 @@ from stereogauge.ranking.stability import (
     threshold_stability,
     weight_stability,
 )
-from stereogauge.report.content import Analysis, FigureEntry
+from stereogauge.report.content import AnalysisOptions, Entry, FigureEntry
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.scope import DRAWS
 from stereogauge.scores.selection import Selection
 from stereogauge.tables import ranking_tables as tables
 from stereogauge.tables.table import Cell, Table, number, table, words
@@ -35,23 +33,7 @@ from stereogauge.tables.table import Cell, Table, number, table, words
 MOST_PANELS = 3
 
 
-class AnalysisOptions(Struct, frozen=True):
-    """Choices of an analysis: the metric of tests and counts, the rule for gaps, level, marked algorithms, profile.
-
-    `styles` are those of more algorithms, of which the scores hold only some; None makes them for the scores' own.
-    """
-
-    metric: str
-    missing: str = "common"
-    alpha: float = 0.05
-    mark: tuple[str, ...] = ()
-    profile: str | None = None
-    draws: int = DRAWS
-    seed: int = 0
-    styles: Styles | None = None
-
-
-def correlation(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
+def correlation(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
     """r² between all pairs of columns."""
     found = determination(cube)
     names = [column.label for column in found.columns]
@@ -59,10 +41,10 @@ def correlation(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
     shown = table("determination", "r² of linear fits between columns", ["column", *names], rows)
     reading = "A low r² means that a metric sees something that the other does not."
     figure = FigureEntry("determination", analysis_figures.determination_data(found), reading)
-    return Analysis([shown], [figure])
+    return [shown, figure]
 
 
-def scatter(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
+def scatter(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
     """Columns against each other with one line per scene."""
     columns = one_column_each(cube)
     panels = min(MOST_PANELS, len(columns) // 2)
@@ -75,29 +57,27 @@ def scatter(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
     ]
     header = ["x", "y", "r² over all points", *(f"r² on {scene}" for scene in cube.scenes)]
     reading = "A line is the linear fit of a scene; the more opaque it is, the better the fit."
-    return Analysis([table("scatter", "Linear fits", header, rows)], [FigureEntry("scatter", data, reading)])
+    return [table("scatter", "Linear fits", header, rows), FigureEntry("scatter", data, reading)]
 
 
-def orders(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
+def orders(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
     """Places by metric, and the agreement of the orders by metric, by region of one metric and by model."""
-    found, figures = metric_orders(cube, options) if len(cube.metrics) > 1 else Analysis([], [])
+    found = metric_orders(cube, options) if len(cube.metrics) > 1 else []
     regions = by_region(cube, options.metric, missing=options.missing)
     if len(regions) > 1:
         what = f"two regions of {options.metric}"
         found.append(_agreement_table("agreement-regions", what, agreement(regions)))
     models = by_model(cube, missing=options.missing)
-    return Analysis([*found, _agreement_table("agreement-models", "two models", agreement(models))], figures)
+    return [*found, _agreement_table("agreement-models", "two models", agreement(models))]
 
 
-def metric_orders(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
+def metric_orders(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
     """Places by metric, and how far the orders agree."""
     agreed = agreement(by_metric(cube, missing=options.missing))
     groups = by_metric(cube, "a-star", missing=options.missing)
     reading = "1: two metrics give the same order; 0: unrelated orders; −1: reversed."
     figure = FigureEntry("agreement", analysis_figures.agreement_data(agreed, Selection.of(cube)), reading)
-    return Analysis(
-        [tables.orders_table(agreed, groups), _agreement_table("agreement", "two metrics", agreed)], [figure]
-    )
+    return [tables.orders_table(agreed, groups), _agreement_table("agreement", "two metrics", agreed), figure]
 
 
 def _agreement_table(name: str, what: str, agreed: OrderAgreement) -> Table:
@@ -111,7 +91,7 @@ def _agreement_table(name: str, what: str, agreed: OrderAgreement) -> Table:
     return table(name, f"Agreement of the orders that {what} give", header, rows)
 
 
-def histograms(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
+def histograms(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
     """Score histograms and ranges of every column."""
     found = [score_histogram(cube, str(column), options.mark) for column in cube.columns]
     rows = [
@@ -127,49 +107,49 @@ def histograms(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
     header = ["column", "smallest", "largest", "heuristic maximum", "theoretical maximum"]
     data = analysis_figures.histograms_data(found, options.styles or algorithm_styles(cube.algorithms))
     reading = f"Where {', '.join(options.mark)} is among all scores." if options.mark else ""
-    return Analysis([table("ranges", "Ranges of the scores", header, rows)], [FigureEntry("histograms", data, reading)])
+    return [table("ranges", "Ranges of the scores", header, rows), FigureEntry("histograms", data, reading)]
 
 
-def subsets(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
+def subsets(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
     """RMS on each metric's own pixels."""
-    return Analysis([tables.subset_table(subset_experiment(cube))], [])
+    return [tables.subset_table(subset_experiment(cube))]
 
 
-def double_counting(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
+def double_counting(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
     """Nested regions against the partition."""
     found = counted_errors(cube, options.metric)
     reading = "What a bar has beyond the line is counted more than once."
     figure = FigureEntry("double-counting", analysis_figures.counted_errors_data(*found), reading)
-    return Analysis([tables.double_counting_table(*found)], [figure])
+    return [tables.double_counting_table(*found), figure]
 
 
-def significance(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
+def significance(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
     """Friedman with Nemenyi, Wilcoxon with Holm, bootstrap over scenes: those of them that the scores allow.
 
     Two algorithms have no Friedman test, one scene has no bootstrap, gaps that take the worst rank have no Wilcoxon
     test; a note says so.
     """
-    parts: list[Analysis] = []
+    found: list[Entry] = []
     reasons: list[str] = []
     for attempt in (friedman_test, _wilcoxon, _bootstrap):
         try:
-            parts.append(attempt(cube, options))
+            found += attempt(cube, options)
         except StereogaugeError as reason:
             reasons.append(str(reason))
-    if not parts:
+    if not found:
         raise StereogaugeError(reasons[0])
-    found = [one for part in parts for one in part.tables]
-    found[-1] = replace(found[-1], notes=(*found[-1].notes, *reasons))
-    return Analysis(found, [figure for part in parts for figure in part.figures])
+    *others, last = (one for one in found if isinstance(one, Table))
+    figures = [one for one in found if isinstance(one, FigureEntry)]
+    return [*others, replace(last, notes=(*last.notes, *reasons)), *figures]
 
 
-def friedman_test(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
+def friedman_test(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
     """Friedman's test by one metric with Nemenyi's p-values, and the diagram where it can tell anything."""
     test = friedman(cube, [options.metric], missing=options.missing, alpha=options.alpha)
     rows = [[words(name), *(number(p, 2) for p in test.nemenyi[row])] for row, name in enumerate(test.algorithms)]
     title = f"p-values of Nemenyi's test, {options.metric}"
     shown = table("nemenyi", title, ["algorithm", *test.algorithms], rows, [test.sentence])
-    return Analysis([shown], [critical_difference(test, options.styles)] if test.can_tell else [])
+    return [shown, critical_difference(test, options.styles)] if test.can_tell else [shown]
 
 
 def critical_difference(test: Friedman, styles: Styles | None) -> FigureEntry:
@@ -185,28 +165,29 @@ def rank_intervals(found: Bootstrap, styles: Styles | None, most: int | None = N
     )
 
 
-def _wilcoxon(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
+def _wilcoxon(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
     pairs = wilcoxon_pairs(cube, options.metric, missing=options.missing)
-    return Analysis([tables.pairs_table(pairs, options.metric, options.alpha)], [])
+    return [tables.pairs_table(pairs, options.metric, options.alpha)]
 
 
-def _bootstrap(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
+def _bootstrap(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
     found = bootstrap(
         cube, "middlebury", [options.metric], missing=options.missing, draws=options.draws, seed=options.seed
     )
-    return Analysis([tables.beats_table(found)], [rank_intervals(found, options.styles)])
+    return [tables.beats_table(found), rank_intervals(found, options.styles)]
 
 
-def stability(cube: ScoreCube, options: AnalysisOptions) -> Analysis:
+def stability(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
     """Other weights, and other thresholds where the selection has several."""
     shares = dict.fromkeys(cube.metrics, 1 / len(cube.metrics))
     equal = Profile("equal", "equal weights", "", shares)
     profile = equal if options.profile is None else load_profile(options.profile)
-    found = [tables.weight_stability_table(weight_stability(cube, profile=profile, missing=options.missing), profile)]
+    stable = weight_stability(cube, profile=profile, missing=options.missing)
+    found: list[Entry] = [tables.weight_stability_table(stable, profile)]
     family = options.metric.partition("@")[0]
     if sum(name.partition("@")[0] == family for name in cube.metrics) > 1:
         found.append(tables.threshold_stability_table(threshold_stability(cube, family, missing=options.missing)))
-    return Analysis(found, [])
+    return found
 
 
 def one_column_each(cube: ScoreCube) -> list[str]:
@@ -222,7 +203,7 @@ def one_column_each(cube: ScoreCube) -> list[str]:
     return [column for _, column in sorted(found, key=lambda entry: entry[0])]
 
 
-ANALYSES: dict[str, Callable[[ScoreCube, AnalysisOptions], Analysis]] = {
+ANALYSES: dict[str, Callable[[ScoreCube, AnalysisOptions], list[Entry]]] = {
     "correlation": correlation,
     "scatter": scatter,
     "orders": orders,
@@ -234,7 +215,7 @@ ANALYSES: dict[str, Callable[[ScoreCube, AnalysisOptions], Analysis]] = {
 }
 
 
-def analysis(name: str) -> Callable[[ScoreCube, AnalysisOptions], Analysis]:
+def analysis(name: str) -> Callable[[ScoreCube, AnalysisOptions], list[Entry]]:
     """The analysis called `name`."""
     if name not in ANALYSES:
         raise unknown_name("analysis", name, ANALYSES)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
 
 from stereogauge.decision.answer import Answer, answered
-from stereogauge.decision.explain import Explanation, explained
+from stereogauge.decision.explain import explained
 from stereogauge.decision.pixels import Contrast, pair_contrasts, pixel_agreement, two_class_column
 from stereogauge.decision.source import Source
 from stereogauge.decision.verdict import Settings
@@ -36,23 +35,15 @@ from stereogauge.text import number_text
 MOST_SCENES, MOST_ALGORITHMS, MOST_CURVES = 8, 6, 30
 
 
-class FirstPage(NamedTuple):
-    """The answer with the section that shows it; None where the scores allow no answer."""
-
-    answer: Answer | None
-    section: Section
-
-
 def first_page(
     cube: ScoreCube,
     options: ReportOptions,
-    styles: Styles,
     protocol: Protocol | None = None,
     store: str = "",
     origins: Origins | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> FirstPage:
-    """The answer for the first profile of the options; equal weights where nothing of that profile is measured.
+) -> tuple[Answer | None, Section]:
+    """The answer for the first profile of the options, or for equal weights where nothing of that profile is measured,
+    and the section that shows it; no answer where the scores allow none.
 
     With `origins` the pixels are shown too, as far as the maps are available.
     """
@@ -61,26 +52,29 @@ def first_page(
     found = _answer(attempts, source, options)
     if found is None:
         nothing = Section("answer", "The answer", "The scores allow no answer.", notes=tuple(attempts.notes[:1]))
-        return FirstPage(None, nothing)
+        return None, nothing
     attempts.notes.clear()
-    tables = answer_tables(found)
-    attempts.entries += tables[:1]
+    first_table, *tables = answer_tables(found)
+    attempts.entries.append(first_table)
     names = [place.algorithm for place in found.places]
-    make = partial(_why, found, source, options, origins, progress)
-    why = attempts.get(make) if len(names) > 1 else None
+    why = None
+    if len(names) > 1:
+        weights = {term.term: term.stated for term in found.terms}
+        make = partial(explained, source, names[0], names[1], weights=weights, maps=origins)
+        why = attempts.get(partial(make, missing=options.missing, purpose=found.purpose))
     if why is not None:
         attempts.entries.append(FigureEntry("why", difference_bars_data(why), why.text))
-    if origins is not None and why is not None:
-        contrasts, reasons = pair_contrasts(why, cube, origins)
-        attempts.notes += reasons
-        attempts.entries += _pixels(contrasts) if contrasts else []
-    attempts.entries += tables[1:]
+        if origins is not None:
+            contrasts, reasons = pair_contrasts(why, cube, origins)
+            attempts.notes += reasons
+            attempts.entries += _pixels(contrasts) if contrasts else []
+    attempts.entries += tables
     if origins is not None:
-        everything = partial(_all_algorithms, names, cube, origins, styles, progress)
+        everything = partial(_all_algorithms, names, cube, origins, options.styles)
         attempts.entries += attempts.get(everything, "Scenes at a glance") or []
     measured = tuple(f"To measure what is missing: {command}" for command in found.commands)
     section = attempts.section("answer", "The answer", found.sentence)
-    return FirstPage(found, replace(section, unknown=(*found.unknown, *measured), detail=found.description))
+    return found, replace(section, unknown=(*found.unknown, *measured), detail=found.description)
 
 
 def _answer(attempts: Attempts, source: Source, options: ReportOptions) -> Answer | None:
@@ -94,22 +88,6 @@ def _answer(attempts: Attempts, source: Source, options: ReportOptions) -> Answe
     return None
 
 
-def _why(
-    found: Answer,
-    source: Source,
-    options: ReportOptions,
-    origins: Origins | None,
-    progress: Callable[[str], None] | None,
-) -> Explanation:
-    """Why the first is above the second, among the algorithms of the answer."""
-    first, second = (place.algorithm for place in found.places[:2])
-    weights = {term.term: term.stated for term in found.terms}
-    return explained(
-        source, first, second, weights=weights, maps=origins, missing=options.missing, progress=progress,
-        purpose=found.purpose,
-    )  # fmt: skip
-
-
 def _pixels(contrasts: Sequence[Contrast]) -> list[FigureEntry]:
     entries = [FigureEntry("who-is-right", contrast_rows_data(contrasts))]
     lines = {f"profile-line-{place}": profile_line_data(one) for place, one in enumerate(contrasts, 1)}
@@ -119,11 +97,7 @@ def _pixels(contrasts: Sequence[Contrast]) -> list[FigureEntry]:
 
 
 def _all_algorithms(
-    names: Sequence[str],
-    cube: ScoreCube,
-    origins: Origins,
-    styles: Styles,
-    progress: Callable[[str], None] | None,
+    names: Sequence[str], cube: ScoreCube, origins: Origins, styles: Styles | None
 ) -> list[FigureEntry]:
     """Every scene at a glance, and the error curves of all algorithms whose maps are available."""
     scenes = cube.scenes[:MOST_SCENES]
@@ -135,31 +109,19 @@ def _all_algorithms(
         name: {scene: as_disparity(load_disparity(origins.source(name, scene)), name) for scene in scenes}
         for name in available[:MOST_ALGORITHMS]
     }
-    opened = {scene: origins.scene(scene) for scene in scenes}
-    glance = glance_rows_data(opened, maps, _scores(cube, column, list(maps), scenes), origins.protocol)
-    curves = pixel_agreement(origins, available[:MOST_CURVES], scenes, column, progress)
-    title = f"{glance.title}, {column}"
+    place = next((place for place, one in enumerate(cube.columns) if str(one) == column), None)
+
+    def score(name: str, scene: str) -> str:
+        """The score of an algorithm on a scene with its unit; "" where there is none."""
+        if place is None:
+            return ""
+        value = float(cube.values[cube.algorithms.index(name), cube.scenes.index(scene), place])
+        return "" if np.isnan(value) else f"{number_text(value)} {cube.columns[place].unit(cube.depth_unit)}".strip()
+
+    scores = {name: {scene: score(name, scene) for scene in scenes} for name in maps}
+    glance = glance_rows_data({scene: origins.scene(scene) for scene in scenes}, maps, scores, origins.protocol)
+    curves = pixel_agreement(origins, available[:MOST_CURVES], scenes, column)
     return [
-        FigureEntry("glance", replace(glance, title=title)),
+        FigureEntry("glance", replace(glance, title=f"{glance.title}, {column}")),
         FigureEntry("error-curves", error_curves_data(curves, styles), curves.text),
     ]
-
-
-def _scores(
-    cube: ScoreCube, column: str, algorithms: Sequence[str], scenes: Sequence[str]
-) -> dict[str, dict[str, str]]:
-    """The score of each algorithm on each scene with its unit; "" where there is none."""
-    matching = [place for place, one in enumerate(cube.columns) if str(one) == column]
-    if not matching:
-        return {name: dict.fromkeys(scenes, "") for name in algorithms}
-    unit = cube.columns[matching[0]].unit(cube.depth_unit)
-    values = cube.values[:, :, matching[0]]
-    found: dict[str, dict[str, str]] = {}
-    for name in algorithms:
-        row = values[cube.algorithms.index(name)]
-        found[name] = {
-            scene: "" if np.isnan(row[place]) else f"{number_text(float(row[place]))} {unit}".strip()
-            for place, scene in enumerate(cube.scenes)
-            if scene in scenes
-        }
-    return found

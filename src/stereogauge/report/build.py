@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from msgspec.structs import replace
@@ -25,7 +25,6 @@ from stereogauge.ranking.significance import different_from_best, friedman, mark
 from stereogauge.ranking.stability import by_metric, threshold_stability, weight_stability
 from stereogauge.ranking.weighted_score import with_stand_ins
 from stereogauge.report.analyses import (
-    AnalysisOptions,
     correlation,
     critical_difference,
     double_counting,
@@ -37,7 +36,15 @@ from stereogauge.report.analyses import (
     subsets,
 )
 from stereogauge.report.answer import first_page
-from stereogauge.report.content import Attempts, Content, FigureEntry, Provenance, ReportOptions, Section
+from stereogauge.report.content import (
+    AnalysisOptions,
+    Attempts,
+    Content,
+    FigureEntry,
+    Provenance,
+    ReportOptions,
+    Section,
+)
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
 from stereogauge.tables import ranking_tables as tables
@@ -56,7 +63,6 @@ def build(
     protocol: Protocol | None = None,
     density: Sequence[ErrorDensity] = (),
     origins: Origins | None = None,
-    progress: Callable[[str], None] | None = None,
 ) -> Content:
     """The report of a cube, the answer first; galleries (`stereogauge.report.maps`) and error over density are made
     from the maps.
@@ -64,15 +70,15 @@ def build(
     `origins` says where the maps are that the answer is shown on; without them it is shown without pixels.
     """
     chosen = options or ReportOptions()
+    chosen = replace(chosen, metric=chosen.metric or cube.metrics[0], styles=algorithm_styles(cube.algorithms))
     origin = provenance or Provenance()
-    styles = algorithm_styles(cube.algorithms)
     if chosen.only_sure:
         answer, sections = None, _only_sure(cube, protocol)
     else:
-        first = first_page(cube, chosen, styles, protocol, origin.store, origins, progress)
-        answer, sections = first.answer, [first.section, *_ordered(cube, chosen, protocol)]
+        answer, first = first_page(cube, chosen, protocol, origin.store, origins)
+        sections = [first, *_ordered(cube, chosen, protocol)]
     if density:
-        sections.append(_density(density, styles))
+        sections.append(_density(density, chosen.styles))
     if galleries:
         prose = "Every algorithm's map and the pixels behind its score, from best to worst."
         sections.append(Section("galleries", "Galleries", prose, tuple(galleries)))
@@ -81,23 +87,14 @@ def build(
 
 def _ordered(cube: ScoreCube, chosen: ReportOptions, protocol: Protocol | None) -> list[Section]:
     """Scores, orders and how certain they are."""
-    metric = chosen.metric or cube.metrics[0]
     main = rank(cube, chosen.model, missing=chosen.missing)
-    options = AnalysisOptions(
-        metric,
-        chosen.missing,
-        chosen.alpha,
-        main.algorithms[:1],
-        draws=chosen.draws,
-        seed=chosen.seed,
-        styles=algorithm_styles(cube.algorithms),
-    )
+    chosen = replace(chosen, mark=main.algorithms[:1])
     return [
         _scores(cube, main, chosen, protocol),
-        _orders(cube, main, options),
-        _profiles(cube, main, chosen, options.styles),
-        _certainty(cube, main, options),
-        _relations(cube, main, options),
+        _orders(cube, main, chosen),
+        _profiles(cube, main, chosen),
+        _certainty(cube, main, chosen),
+        _relations(cube, main, chosen),
     ]
 
 
@@ -117,7 +114,7 @@ def _only_sure(cube: ScoreCube, protocol: Protocol | None) -> list[Section]:
     return [attempts.section("scores", "Scores and what they cover", prose)]
 
 
-def _density(found: Sequence[ErrorDensity], styles: Styles) -> Section:
+def _density(found: Sequence[ErrorDensity], styles: Styles | None) -> Section:
     attempts = Attempts()
     reading = "Who is lower at the same density is better there; the large marks alone make no order."
     attempts.figure("error-density", lambda: error_density_data(found, styles), reading)
@@ -184,7 +181,7 @@ def _slopes(cube: ScoreCube, options: AnalysisOptions) -> Chart:
     return analysis_figures.slopes_data(heads, marks, "member of A*₁", options.styles)
 
 
-def _profiles(cube: ScoreCube, main: Ranking, options: ReportOptions, styles: Styles | None) -> Section:
+def _profiles(cube: ScoreCube, main: Ranking, options: ReportOptions) -> Section:
     attempts = Attempts()
     for name in options.profiles:
         _profile(attempts, cube, load_profile(name), options)
@@ -193,7 +190,7 @@ def _profiles(cube: ScoreCube, main: Ranking, options: ReportOptions, styles: St
     more = "" if len(every) == len(axes) else f" Not drawn because there is no room: {', '.join(every[MOST_AXES:])}."
     few = cube.select(algorithms=main.algorithms[:MOST_IN_RADAR])
     for by in ("rank", "score"):
-        make = partial(ranking_figures.radar_data, few, axes, by=by, missing=options.missing, styles=styles)
+        make = partial(ranking_figures.radar_data, few, axes, by=by, missing=options.missing, styles=options.styles)
         attempts.figure(f"radar-{by}", make, f"The centre is best.{more}")
     return attempts.section("profiles", "Applications", "Weights of an application turn many metrics into one choice.")
 

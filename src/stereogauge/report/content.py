@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -18,8 +18,9 @@ from msgspec import Struct, field
 from stereogauge.decision.answer import Answer
 from stereogauge.errors import StereogaugeError, UnknownNameError
 from stereogauge.figures.chart import FORMATS, Chart, vega_script
-from stereogauge.figures.galleries import Gallery, PictureRows
-from stereogauge.figures.pictures import Colours, narrowed
+from stereogauge.figures.galleries import Gallery
+from stereogauge.figures.palette import Styles
+from stereogauge.figures.pictures import Colours, PictureFigure, narrowed
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import DRAWS
 from stereogauge.scores.selection import Selection
@@ -37,15 +38,11 @@ class FigureEntry(NamedTuple):
     """A chart, gallery or rows of pictures, the name of its files, and how to read it."""
 
     name: str
-    data: Chart | Gallery | PictureRows
+    data: Chart | PictureFigure
     reading: str = ""
 
 
-class Analysis(NamedTuple):
-    """What an analysis found."""
-
-    tables: list[Table]
-    figures: list[FigureEntry]
+Entry = Table | FigureEntry
 
 
 class Section(Struct, frozen=True):
@@ -57,7 +54,7 @@ class Section(Struct, frozen=True):
     id: str
     title: str
     prose: str
-    entries: tuple[Table | FigureEntry, ...] = ()
+    entries: tuple[Entry, ...] = ()
     notes: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     detail: str = ""
@@ -74,7 +71,7 @@ class Attempts:
     """Collects what could be made, and the reasons for what could not."""
 
     def __init__(self) -> None:
-        self.entries: list[Table | FigureEntry] = []
+        self.entries: list[Entry] = []
         self.notes: list[str] = []
 
     def get(self, make: Callable[[], Found], what: str = "") -> Found | None:
@@ -87,17 +84,15 @@ class Attempts:
                 self.notes.append(note)
             return None
 
-    def add(self, make: Callable[[], Table | FigureEntry]) -> None:
+    def add(self, make: Callable[[], Entry]) -> None:
         """Add a table or figure."""
-        made = self.get(make)
-        if made is not None:
-            self.entries.append(made)
+        self.entries += self.get(lambda: [make()]) or []
 
-    def analysis(self, make: Callable[[], Analysis], *, tables: int = 0) -> None:
+    def analysis(self, make: Callable[[], list[Entry]], *, tables: int = 0) -> None:
         """Add the first `tables` tables and the figures of an analysis."""
-        made = self.get(make)
-        if made is not None:
-            self.entries += [*made.tables[:tables], *made.figures]
+        made = self.get(make) or []
+        self.entries += [one for one in made if isinstance(one, Table)][:tables]
+        self.entries += [one for one in made if isinstance(one, FigureEntry)]
 
     def figure(self, name: str, make: Callable[[], Chart], reading: str) -> None:
         """Add a chart under a name, with how to read it."""
@@ -118,8 +113,24 @@ class Provenance(Struct, frozen=True):
     failures: tuple[str, ...] = ()
 
 
-class ReportOptions(Struct, frozen=True):
-    """Choices of a report; None lets the scores decide.
+class AnalysisOptions(Struct, frozen=True):
+    """Choices of an analysis: the metric of tests and counts, the rule for gaps, level, marked algorithms, profile.
+
+    `styles` are those of more algorithms, of which the scores hold only some; None makes them for the scores' own.
+    """
+
+    metric: str = ""
+    missing: str = "common"
+    alpha: float = 0.05
+    mark: tuple[str, ...] = ()
+    profile: str | None = None
+    draws: int = DRAWS
+    seed: int = 0
+    styles: Styles | None = None
+
+
+class ReportOptions(AnalysisOptions, frozen=True, kw_only=True):
+    """Choices of a report; without a metric it is the first of the scores.
 
     `only_sure`: values are needed only where they are sure; scores are shown with their coverage, and ordered at equal
     density.
@@ -127,12 +138,7 @@ class ReportOptions(Struct, frozen=True):
 
     title: str = "Comparison of stereo algorithms"
     model: str = "extended"
-    metric: str | None = None
     profiles: tuple[str, ...] = ("balanced",)
-    missing: str = "common"
-    alpha: float = 0.05
-    draws: int = DRAWS
-    seed: int = 0
     gallery_metrics: tuple[str, ...] = ()
     gallery_scenes: tuple[str, ...] = ()
     only_sure: bool = False
@@ -179,7 +185,7 @@ def to_html(content: Content, made: str = "") -> str:
         style=_asset("page.css"),
         script=_asset("page.js"),
         vega=vega_script(),
-        entries=_entries,
+        kind_of=_kind,
         html_table=html_table,
         svg=lambda entry: _base64(entry.data.encoded("svg")),
         declared=lambda entry: entry.data.script,
@@ -214,12 +220,10 @@ def _facts(content: Content) -> dict[str, str]:
     }
 
 
-KINDS = {Chart: "figure", Gallery: "gallery", PictureRows: "rows"}
-
-
-def _entries(section: Section) -> Iterator[tuple[str, Table | FigureEntry]]:
-    for entry in section.entries:
-        yield "table" if isinstance(entry, Table) else KINDS[type(entry.data)], entry
+def _kind(entry: Entry) -> str:
+    if isinstance(entry, Table):
+        return "table"
+    return "figure" if isinstance(entry.data, Chart) else "gallery" if isinstance(entry.data, Gallery) else "rows"
 
 
 def _webp(colours: Colours) -> str:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.evaluation.stored_maps import Origins
-from stereogauge.figures.galleries import Reference, gallery_data, most_different_crop
+from stereogauge.figures.galleries import Card, gallery_data, most_different_crop
 from stereogauge.figures.pictures import (
     COLOUR_MAPS,
     MISSING,
@@ -123,10 +123,10 @@ def _gallery(cube: ScoreCube, measurements: Mapping[str, Measurement], scene: st
         own[f"rms:{column.region}"] = {
             name: root_mean_square.value(m, column.region) for name, m in measurements.items()
         }
-    reference = Reference(*_reference(found, limits, crop))
     missing = [m.raw for m in measurements.values() if np.isnan(m.raw[crop.inside]).any()]
     legend = [*scale_entries("disparity", "disparity", limits, "px"), *_legend(list(seen.values()), bool(missing))]
-    data = gallery_data(cube, scene, str(column), pictures, ("disparity", metric), others, own, crop, reference, legend)
+    kinds, reference = ("disparity", metric), _reference(found, limits, crop)
+    data = gallery_data(cube, scene, str(column), pictures, kinds, others, own, crop, reference, legend)
     return FigureEntry(f"{scene}-{metric}".replace("/", "-").replace("@", "-"), data)
 
 
@@ -153,7 +153,7 @@ def _legend(pictures: Sequence[Picture], missing: bool) -> list[LegendEntry]:
     return list(dict.fromkeys([*scale, *named, *([MISSING] if missing else [])]))
 
 
-def _reference(scene: Scene, limits: tuple[float, float], crop: Crop) -> tuple[str, tuple[Colours, ...]]:
+def _reference(scene: Scene, limits: tuple[float, float], crop: Crop) -> Card:
     """The ground truth above and the left image below, white where the scene has none, under a heading that says so."""
     blank = np.full((*scene.shape, 3), 255, np.uint8)
     truth, left = scene.has("gt"), scene.has("left")

@@ -6,7 +6,7 @@ An item is a function of the available data; it computes and returns, and neithe
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -111,6 +111,7 @@ class Recorder(Struct):
 
     paper: str
     item: str
+    title: str = ""
     data: str = ""
     rows: list[ReproducedNumber] = field(default_factory=list)
     tables: list[FurtherNumbers] = field(default_factory=list)
@@ -147,20 +148,20 @@ class Recorder(Struct):
         """The same experiment on data that are not the paper's: `data`, unless the reason says otherwise."""
         self._row(Status.SAME_EXPERIMENT, what, ours, theirs, reason or self.data)
 
-    def unchecked(self, what: str, theirs: Value | None, reason: str) -> None:
-        """Something that cannot be checked with public data."""
-        self._row(Status.UNCHECKABLE, what, None, theirs, reason)
+    def claim(self, what: str, holds: bool, ours: str, theirs: Value | None, reason: str = "") -> None:
+        """Whether a statement of the paper holds on other data, and the numbers that say so."""
+        self.other_data(what, f"{'holds' if holds else 'does not hold'}: {ours}", theirs, reason)
 
-    def contradiction(self, what: str, ours: Value, theirs: Value, reason: str) -> None:
-        """A printed number that the paper's own other numbers contradict; `ours` is what they imply."""
+    def unchecked(self, what: str, theirs: Value | None, reason: str, ours: Value | None = None) -> None:
+        """Something that cannot be checked with public data.
+
+        `ours` is what the paper's other numbers imply, where they contradict a printed one.
+        """
         self._row(Status.UNCHECKABLE, what, ours, theirs, reason)
 
-    def add(
-        self, tables: Iterable[FurtherNumbers] = (), figures: Mapping[str, Chart | PictureFigure] | None = None
-    ) -> None:
-        """Further tables and figures."""
-        self.tables += tables
-        self.figures.update(figures or {})
+    def table(self, title: str, headings: Iterable[str], cells: Iterable[Sequence[Any]]) -> None:
+        """A further table."""
+        self.tables.append(FurtherNumbers(title, tuple(headings), tuple(map(tuple, cells))))
 
 
 Compute = Callable[[Recorder, Material], None]

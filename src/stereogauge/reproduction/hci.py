@@ -21,7 +21,7 @@ from stereogauge.metrics.registry import parse_metric
 from stereogauge.metrics.surfaces import circular_earth_movers_distance, direction_histogram
 from stereogauge.ranking.relations import determination, scatter, score_histogram
 from stereogauge.ranking.run import rank
-from stereogauge.reproduction.declaration import FurtherNumbers, Paper, Recorder
+from stereogauge.reproduction.declaration import Paper, Recorder
 from stereogauge.reproduction.material import HCI_METRICS, Material
 from stereogauge.scores.aggregation import usable_scores
 from stereogauge.scores.cube import ScoreCube
@@ -49,13 +49,13 @@ FIGURE_11_COLUMNS = (*METRICS[1:6], *METRICS[9:], *METRICS[6:9])
 def scores(material: Material, scene: str, metric: str) -> dict[str, float]:
     """One metric's score of each algorithm on one scene."""
     cube = material.hci_scores
-    values = cube.values[:, cube.scenes.index(scene), column_of(cube, metric)]
+    values = cube.values[:, cube.scenes.index(scene), cube.column(column_of(cube, metric))]
     return dict(zip(cube.algorithms, values.tolist(), strict=True))
 
 
-def column_of(cube: ScoreCube, metric: str) -> int:
-    """The column index of a metric: on visible pixels, or on the pixels that it is bound to."""
-    return next(p for p, c in enumerate(cube.columns) if c.metric == metric and c.label in (metric, f"{metric}:nonocc"))
+def column_of(cube: ScoreCube, metric: str) -> str:
+    """The column of a metric: on visible pixels, or on the pixels that it is bound to."""
+    return next(str(c) for c in cube.columns if c.metric == metric and c.label in (metric, f"{metric}:nonocc"))
 
 
 def agreement(first: dict[str, float], second: dict[str, float]) -> float:
@@ -63,17 +63,16 @@ def agreement(first: dict[str, float], second: dict[str, float]) -> float:
     return float(kendalltau(list(first.values()), list(second.values())).statistic)
 
 
-def scores_table(title: str, found: dict[str, dict[str, float]], algorithms: Iterable[str]) -> FurtherNumbers:
-    """Scores of algorithms by metric, to three decimals."""
-    cells = tuple((name, *(round(values[name], 3) for values in found.values())) for name in algorithms)
-    return FurtherNumbers(title, ("algorithm", *found), cells)
+def add_scores(record: Recorder, title: str, found: dict[str, dict[str, float]], algorithms: Iterable[str]) -> None:
+    """Add a table of the scores of algorithms by metric, to three decimals."""
+    cells = ((name, *(round(values[name], 3) for values in found.values())) for name in algorithms)
+    record.table(title, ("algorithm", *found), cells)
 
 
 def with_fine_structures(material: Material) -> ScoreCube:
     """The paper's twelve metrics on the scenes on which every one has a score that may enter an order."""
     cube = material.hci_scores
-    names = [str(cube.columns[column_of(cube, metric)]) for metric in METRICS]
-    cube = cube.select(metrics=names)
+    cube = cube.select(metrics=[column_of(cube, metric) for metric in METRICS])
     usable = usable_scores(cube).values
     full = [scene for i, scene in enumerate(cube.scenes) if np.isfinite(usable[:, i]).all()]
     return cube.select(scenes=full)
@@ -143,7 +142,7 @@ def figure_1(record: Recorder, material: Material) -> None:
         )
         cells.append((scene, *best.values()))
     _swap(record, material, "Adirondack", ("rms", "d-thin"), "A1 is best by RMS and worst at discontinuities")
-    record.add([FurtherNumbers("Best algorithm by metric", ("scene", *METRICS), tuple(cells))])
+    record.table("Best algorithm by metric", ("scene", *METRICS), cells)
 
 
 @PAPER.item("figures 2 and 3", "Discontinuities: phenomena and pixel sets")
@@ -155,14 +154,10 @@ def figures_2_and_3(record: Recorder, material: Material) -> None:
         cells.append((scene, sets.discontinuity.size, sets.foreground.size, sets.background.size))
     record.other_data("pixel sets at discontinuities", "table below", "picture of Playroom")
     record.other_data("pictures of d-fat, d-thin and d-fuz-rel", "figures", "picture of Playroom")
-    figures = {
-        f"hci-figure-2-{metric.removesuffix('-rel')}": metric_gallery(material, "Adirondack", metric, 3)
-        for metric in ("d-fat", "d-thin", "d-fuz-rel")
-    }
-    table = FurtherNumbers(
-        "Pixels of the sets", ("scene", "discontinuity", "foreground band", "background band"), tuple(cells)
-    )
-    record.add([table], figures)
+    for metric in ("d-fat", "d-thin", "d-fuz-rel"):
+        gallery = metric_gallery(material, "Adirondack", metric, 3)
+        record.figures[f"hci-figure-2-{metric.removesuffix('-rel')}"] = gallery
+    record.table("Pixels of the sets", ("scene", "discontinuity", "foreground band", "background band"), cells)
 
 
 @PAPER.item("figure 4", "Planar surfaces")
@@ -174,8 +169,8 @@ def figure_4(record: Recorder, material: Material) -> None:
     _swap(record, material, scene, ("p-off", "p-bump"), "b) and c) of the figure, on Playtable")
     found = {metric: scores(material, scene, metric) for metric in ("p-mis", "p-bump", "p-off")}
     title = f"{scene}; the paper prints P_mis 9.52, 20.03 and P_bump 1.82, 0.45 of two algorithms on Playtable"
-    figures = {"hci-figure-4": metric_gallery(material, scene, "p-mis", 3)}
-    record.add([scores_table(title, found, found["p-mis"])], figures)
+    record.figures["hci-figure-4"] = metric_gallery(material, scene, "p-mis", 3)
+    add_scores(record, title, found, found["p-mis"])
 
 
 @PAPER.item("figure 5", "Fine structures")
@@ -191,7 +186,7 @@ def figure_5(record: Recorder, material: Material) -> None:
         ours or "no two within 5 %",
         "LCU: RMS 33.86, F_por 1.87; LDSM: RMS 34.15, F_por 2.66",
     )
-    record.add([scores_table("Pipes", values, rms)])
+    add_scores(record, "Pipes", values, rms)
 
 
 @PAPER.item("figure 6", "Thinning against fuzziness")
@@ -207,7 +202,7 @@ def figure_6(record: Recorder, material: Material) -> None:
         what = f"Adirondack: {metric}, least and largest of our settings; three algorithms of the paper"
         record.other_data(what, f"{min(values):.2f} … {max(values):.2f}", theirs)
     order = sorted(found["d-thin"], key=found["d-thin"].__getitem__)
-    record.add([scores_table("Adirondack, best by d-thin first", found, order)])
+    add_scores(record, "Adirondack, best by d-thin first", found, order)
 
 
 @PAPER.item("figure 7", "Weighted combination")
@@ -222,11 +217,8 @@ def figure_7(record: Recorder, material: Material) -> None:
     )
     moved = sum(name != other for name, other in zip(even.algorithms, fine.algorithms, strict=True))
     record.other_data("places that change", f"{moved} of {len(even)}", "the order changes")
-    figures = {
-        "hci-figure-7-even": stacked_bars_data(even, "nine metrics alike"),
-        "hci-figure-7-fine": stacked_bars_data(fine, "fine structures first"),
-    }
-    record.add(figures=figures)
+    record.figures["hci-figure-7-even"] = stacked_bars_data(even, "nine metrics alike")
+    record.figures["hci-figure-7-fine"] = stacked_bars_data(fine, "fine structures first")
 
 
 @PAPER.item("figure 8", "Surgery")
@@ -241,9 +233,9 @@ def figure_9(record: Recorder, material: Material) -> None:
     cube = with_fine_structures(material)
     scene = "ArtL" if "ArtL" in cube.scenes else cube.scenes[0]
     _swap(record, material, scene, ("rms", "f-frag"), "SGM and LCU: similar RMS, LCU without fragmentation")
-    columns = [str(cube.columns[column_of(cube, m)]) for m in ("rms", "bad@1", "bad@4", "f-por", "f-frag", "f-fat")]
+    columns = [column_of(cube, metric) for metric in ("rms", "bad@1", "bad@4", "f-por", "f-frag", "f-fat")]
     chosen = ["SGM filled", "SGM weak", "SGBM", "BM"]
-    record.add(figures={"hci-figure-9": radar_data(cube.select(scenes=[scene], algorithms=chosen), columns)})
+    record.figures["hci-figure-9"] = radar_data(cube.select(scenes=[scene], algorithms=chosen), columns)
 
 
 @PAPER.item("figure 10", "RMS against other metrics")
@@ -252,32 +244,27 @@ def figure_10(record: Recorder, material: Material) -> None:
     scene = scene_of(material, "Jadeplant", "Pipes")
     where = OTHER_DATA if scene == "Jadeplant" else f"{scene} instead of Jadeplant; {OTHER_DATA}"
     cube = material.hci_scores.select(scenes=[scene])
-    name = {metric: str(cube.columns[column_of(cube, metric)]) for metric in METRICS}
+    name = {metric: column_of(cube, metric) for metric in METRICS}
     theirs = {"bad@4": "correlated", "d-fat": "little", "p-mis": "little", "f-frag": "little"}
     for metric, claim in theirs.items():
         ours = scatter(cube, name["rms"], name[metric]).r_squared
         record.other_data(f"{scene}: r² of RMS and {metric}", ours, claim, where)
-    data = scatter_matrix_data(cube, [name["rms"]], [name[metric] for metric in theirs])
-    record.add(figures={"hci-figure-10": data})
+    others = [name[metric] for metric in theirs]
+    record.figures["hci-figure-10"] = scatter_matrix_data(cube, [name["rms"]], others)
 
 
 @PAPER.item("figure 11", "Coefficients of determination")
 def figure_11(record: Recorder, material: Material) -> None:
     """r² of linear fits between metrics over images and algorithms."""
     cube = material.hci_scores
-    found = determination(cube)
-    column_index = {metric: column_of(cube, metric) for metric in METRICS}
+    name = {metric: column_of(cube, metric) for metric in METRICS}
+    found = determination(cube).r_squared
     for row, text in FIGURE_11.items():
         for column, printed in zip(FIGURE_11_COLUMNS, text.split(), strict=True):
             if printed != "-":
-                ours = float(found.r_squared[column_index[row], column_index[column]])
+                ours = float(found[cube.column(name[row]), cube.column(name[column])])
                 record.other_data(f"r² of {row} and {column}", ours, float(printed))
-    chosen = cube.select(metrics=[str(cube.columns[place]) for place in column_index.values()])
-    record.add(figures={"hci-figure-11": determination_data(determination(chosen))})
-
-
-def _verdict(holds: bool) -> str:
-    return "holds" if holds else "does not hold"
+    record.figures["hci-figure-11"] = determination_data(determination(cube.select(metrics=list(name.values()))))
 
 
 @PAPER.item("section 4.4", "The claims, as stated")
@@ -285,39 +272,38 @@ def claims(record: Recorder, material: Material) -> None:
     """Orthogonality: what the paper says of its figures 10 and 11, judged with one threshold for all."""
     cube = material.hci_scores
     found = determination(cube).r_squared
-    index = {metric: column_of(cube, metric) for metric in METRICS}
+    index = {metric: cube.column(column_of(cube, metric)) for metric in METRICS}
     with_rms = [float(found[index["rms"], index[metric]]) for metric in NINE]
     printed = [float(text) for text in FIGURE_11["rms"].split()[2:]]
     average, theirs = float(np.nanmean(with_rms)), float(np.mean(printed))
-    record.other_data(
+    record.claim(
         f"“our metrics show little correlation with the RMS” (mean r² of the nine at most {LITTLE:g})",
-        f"{_verdict(average <= LITTLE)}: {average:.2f}",
+        average <= LITTLE,
+        f"{average:.2f}",
         f"{theirs:.2f}",
     )
     pairs = [float(found[index[a], index[b]]) for a, b in itertools.combinations(NINE, 2)]
     low = int(np.sum(np.array(pairs) <= LITTLE))
-    record.other_data(
+    record.claim(
         f"“most of our metrics are highly uncorrelated” (pairs of the nine with r² up to {LITTLE:g})",
-        f"{_verdict(2 * low > len(pairs))}: {low} of {len(pairs)}",
+        2 * low > len(pairs),
+        f"{low} of {len(pairs)}",
         "most",
     )
     for first, second, printed_r in (("bad@1", "bad@4", 0.66), ("d-fat", "f-fat", 0.73), ("rms", "d-fuz-rel", 0.71)):
         ours = float(found[index[first], index[second]])
-        record.other_data(
-            f"{first} and {second} are correlated (r² from {STRONG:g} on)",
-            f"{_verdict(ours >= STRONG)}: {ours:.2f}",
-            f"{printed_r:.2f}",
-        )
+        what = f"{first} and {second} are correlated (r² from {STRONG:g} on)"
+        record.claim(what, ours >= STRONG, f"{ours:.2f}", f"{printed_r:.2f}")
 
 
 @PAPER.item("figure 12", "Histograms")
 def figure_12(record: Recorder, material: Material) -> None:
     """Score histograms."""
     cube = with_fine_structures(material)
-    columns = [str(cube.columns[column_of(cube, metric)]) for metric in METRICS]
-    data = histograms_data([score_histogram(cube, column, ("SGM filled",)) for column in columns])
+    columns = [column_of(cube, metric) for metric in METRICS]
     record.other_data("distribution of scores by metric", "figure", "figure")
-    record.add(figures={"hci-figure-12": data})
+    histograms = [score_histogram(cube, column, ("SGM filled",)) for column in columns]
+    record.figures["hci-figure-12"] = histograms_data(histograms)
 
 
 SUPPLEMENT = Paper(
@@ -358,7 +344,7 @@ def figures_2_to_4(record: Recorder, material: Material) -> None:
         found = f"{len(sets.planes)} and {structures}"
         record.other_data(f"{scene}: planes and fine structures found", found, "picture")
     headings = ("scene", "foreground px", "background px", "planes", "planar px", "fine structures", "fine px")
-    record.add([FurtherNumbers("Sets of each scene", headings, tuple(cells))])
+    record.table("Sets of each scene", headings, cells)
 
 
 @SUPPLEMENT.item("figure 5", "Ranges of the metrics")
@@ -367,7 +353,7 @@ def supplement_figure_5(record: Recorder, material: Material) -> None:
     cube = material.hci_scores
     usable = usable_scores(cube).values
     for name, heuristic in LARGEST.items():
-        reached = float(np.nanmax(usable[:, :, column_of(cube, name)]))
+        reached = float(np.nanmax(usable[:, :, cube.column(column_of(cube, name))]))
         record.other_data(f"{name}: largest score of real algorithms", reached, float(heuristic))
 
 
@@ -388,9 +374,8 @@ def supplement_figure_6(record: Recorder, material: Material) -> None:
             f"{np.mean(whole):.2f}, {np.mean(bound):.2f}",
             "more similar on the subset, yet not identical",
         )
-    name = {metric: str(complete.columns[column_of(complete, metric)]) for metric in METRICS}
-    rows = [name[m] for m in ("bad@1", "bad@4", "d-thin", "f-frag", "p-mis")]
-    record.add(figures={"hci-supplement-figure-6": scatter_matrix_data(complete, [name["rms"], name["d-fat"]], rows)})
+    rms, fat, *rows = (column_of(complete, m) for m in ("rms", "d-fat", "bad@1", "bad@4", "d-thin", "f-frag", "p-mis"))
+    record.figures["hci-supplement-figure-6"] = scatter_matrix_data(complete, [rms, fat], rows)
 
 
 @SUPPLEMENT.item("figures 7 and 8", "Galleries by fattening and thinning")
@@ -425,7 +410,7 @@ def figures_9_and_10(record: Recorder, material: Material) -> None:
             f"planar pixels instead of cupboard and table of Playtable; {OTHER_DATA}",
         )
     headings = ("scene", *material.hci_maps)
-    record.add([FurtherNumbers("Circular earth mover's distance of gradient directions, °", headings, tuple(cells))])
+    record.table("Circular earth mover's distance of gradient directions, °", headings, cells)
 
 
 @SUPPLEMENT.item("figures 11 and 12", "Galleries by fragmentation and porosity")

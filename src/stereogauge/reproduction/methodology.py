@@ -16,7 +16,7 @@ from stereogauge.masks.standard import PARTITION, check_partition
 from stereogauge.ranking.model import Ranking
 from stereogauge.ranking.relations import double_counting, nested
 from stereogauge.ranking.run import rank
-from stereogauge.reproduction.declaration import FurtherNumbers, Paper, Recorder
+from stereogauge.reproduction.declaration import Paper, Recorder
 from stereogauge.reproduction.material import SCALES, Material
 from stereogauge.study.damage import damage_called, ground_truth_of
 
@@ -115,7 +115,7 @@ def table_1(record: Recorder, material: Material) -> None:
             record.arithmetic(f"{name}: total of the partition", sum(parts[:3]), parts[3])
         else:
             reason = f"{parts[0]} + {parts[1]} + {parts[2]} = {sum(parts[:3])}, but the table's total is {parts[3]}"
-            record.contradiction(f"{name}: occluded = all − nonocc", occluded, parts[2], reason)
+            record.unchecked(f"{name}: occluded = all − nonocc", parts[2], reason, occluded)
     for name, percentage in SIGMA_Z_PERCENTAGES.items():
         record.printed(
             f"{name}: errors over the pixels of our mask, % (Sigma-Z paper, table 3)",
@@ -138,18 +138,13 @@ def table_1(record: Recorder, material: Material) -> None:
         "the same, partition", f"{np.max(parted.counted / parted.distinct):.2f}", "1.00", f"{TEN_ALGORITHMS}, Venus"
     )
     headings = ("algorithm", "disc", "nonocc", "all", "total", "boundary", "interior", "occluded", "total of partition")
-    cells = tuple(
-        (
-            name,
-            *map(int, chained.errors[row]),
-            int(chained.counted[row]),
-            *map(int, parted.errors[row]),
-            int(parted.counted[row]),
-        )
-        for row, name in enumerate(chained.algorithms)
-    )
-    figures = {"methodology-table-1": counted_errors_data(chained, parted)}
-    record.add([FurtherNumbers(f"Venus, error > 1 px: {TEN_ALGORITHMS}", headings, cells)], figures)
+    cells = [
+        tuple(map(int, (*chained.errors[row], chained.counted[row], *parted.errors[row], parted.counted[row])))
+        for row in range(len(chained.algorithms))
+    ]
+    named = ((name, *own) for name, own in zip(chained.algorithms, cells, strict=True))
+    record.table(f"Venus, error > 1 px: {TEN_ALGORITHMS}", headings, named)
+    record.figures["methodology-table-1"] = counted_errors_data(chained, parted)
 
 
 @PAPER.item("figure 5", "A partition of the pixels")
@@ -164,16 +159,16 @@ def figure_5(record: Recorder, material: Material) -> None:
             f"{scene.id}: boundary + interior + occluded, px", sum(sizes[name] for name in PARTITION), sizes["all"]
         )
         cells.append((scene.id, *(sizes[name] for name in (*PARTITION, "all"))))
-    record.add([FurtherNumbers("Pixels by region", ("scene", *PARTITION, "all"), tuple(cells))])
+    record.table("Pixels by region", ("scene", *PARTITION, "all"), cells)
 
 
-def _ranking_table(title: str, ranking: Ranking) -> FurtherNumbers:
+def _add_ranking(record: Recorder, title: str, ranking: Ranking) -> None:
     frame = ranking.to_pandas().drop(columns=["dominated by"], errors="ignore").dropna(axis="columns", how="all")
-    cells = tuple(
-        tuple(round(float(one), 3) if isinstance(one, int | float | np.number) else str(one) for one in row)
+    cells = (
+        [round(float(one), 3) if isinstance(one, int | float | np.number) else str(one) for one in row]
         for row in frame.itertuples(index=False)
     )
-    return FurtherNumbers(title, tuple(str(heading) for heading in frame.columns), cells)
+    record.table(title, map(str, frame.columns), cells)
 
 
 @PAPER.item("section 4, scenario 1 (table 2)", "Extended model on boundary")
@@ -194,25 +189,22 @@ def scenario_1(record: Recorder, material: Material) -> None:
     record.other_data(
         "pairs that perform alike", f"{alike} of {len(extended) * (len(extended) - 1) // 2}", None, TEN_ALGORITHMS
     )
-    tables = [
-        _ranking_table("Extended model on boundary", extended),
-        _ranking_table("Middlebury's model on boundary, bad@1", plain),
-    ]
-    record.add(tables, {"methodology-scenario-1": alike_data(extended)})
+    _add_ranking(record, "Extended model on boundary", extended)
+    _add_ranking(record, "Middlebury's model on boundary, bad@1", plain)
+    record.figures["methodology-scenario-1"] = alike_data(extended)
 
 
 @PAPER.item("section 4, scenario 2", "A* groups on occluded pixels")
 def scenario_2(record: Recorder, material: Material) -> None:
     """Occluded pixels, MRE and SZE, A* groups."""
     record.unchecked("members of the groups of all entries", None, NO_MAPS)
-    record.contradiction(
-        "number of A* groups", float(len(GROUP_SIZES)), 8.0, "the text says eight groups and lists the sizes of nine"
-    )
+    reason = "the text says eight groups and lists the sizes of nine"
+    record.unchecked("number of A* groups", 8.0, reason, float(len(GROUP_SIZES)))
     groups = rank(material.methodology_scores, "a-star", metrics=["mre", "sze"], regions=["occluded"])
     sizes = [len(members) for members in groups.groups()]
     record.other_data(
         "sizes of A*₁, A*₂, …", ", ".join(map(str, sizes)), ", ".join(map(str, GROUP_SIZES)), TEN_ALGORITHMS
     )
     record.other_data("members of A*₁", ", ".join(groups.winners), None, TEN_ALGORITHMS)
-    tables = [_ranking_table("A* groups on occluded, MRE and SZE", groups)]
-    record.add(tables, {"methodology-scenario-2": layers_data(groups)})
+    _add_ranking(record, "A* groups on occluded, MRE and SZE", groups)
+    record.figures["methodology-scenario-2"] = layers_data(groups)

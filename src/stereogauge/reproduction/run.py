@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,37 +10,31 @@ from msgspec import Struct
 
 from stereogauge.errors import unknown_name
 from stereogauge.reproduction import hci, kitti_confidence, methodology, sigma_z
-from stereogauge.reproduction.declaration import FurtherNumbers, Item, Paper, Recorder, ReproducedNumber, Status, Value
+from stereogauge.reproduction.declaration import Paper, Recorder, ReproducedNumber, Status, Value
 from stereogauge.reproduction.material import Material
-from stereogauge.text import WrittenAsJson, json_value
+from stereogauge.tables.formats import csv_table
+from stereogauge.tables.table import of_records
+from stereogauge.text import WrittenAsJson, json_value, json_values, upper_first
 
 PAPERS: dict[str, Paper] = {
     paper.id: paper for paper in (sigma_z.PAPER, methodology.PAPER, kitti_confidence.PAPER, hci.PAPER, hci.SUPPLEMENT)
 }
 
 
-class ReproducedItem(Struct, frozen=True):
-    """One item of a paper with its findings."""
-
-    paper: Paper
-    item: Item
-    findings: Recorder
-
-
 class Reproduction(WrittenAsJson, Struct, frozen=True):
     """All reproduced items."""
 
-    items: tuple[ReproducedItem, ...]
+    items: tuple[Recorder, ...]
 
     @property
     def rows(self) -> tuple[ReproducedNumber, ...]:
         """All rows in order."""
-        return tuple(row for item in self.items for row in item.findings.rows)
+        return tuple(row for item in self.items for row in item.rows)
 
     @property
     def figures(self) -> dict[str, Any]:
         """The data of all figures by file name."""
-        return {name: data for item in self.items for name, data in item.findings.figures.items()}
+        return {name: data for item in self.items for name, data in item.figures.items()}
 
     def counts(self, paper: str) -> dict[str, int]:
         """Rows of one paper by status."""
@@ -52,13 +44,7 @@ class Reproduction(WrittenAsJson, Struct, frozen=True):
     def to_dict(self) -> dict[str, Any]:
         """Rows, tables and figure names of every item as plain values for JSON."""
         items = [
-            {
-                "paper": item.paper.id,
-                "item": item.item.id,
-                "title": item.item.title,
-                "tables": json_value(item.findings.tables),
-                "figures": list(item.findings.figures),
-            }
+            {**json_values(item, ("paper", "item", "title", "tables")), "figures": list(item.figures)}
             for item in self.items
         ]
         return {"rows": json_value(self.rows), "items": items}
@@ -85,9 +71,9 @@ def reproduce(
     for paper in chosen_papers(papers):
         for item in paper.choose(items):
             progress(paper.id, item.id)
-            record = Recorder(paper.id, item.id, paper.data)
+            record = Recorder(paper.id, item.id, item.title, paper.data)
             item.compute(record, material)
-            reproduced.append(ReproducedItem(paper, item, record))
+            reproduced.append(record)
     return Reproduction(tuple(reproduced))
 
 
@@ -105,32 +91,26 @@ def shown(value: Value | None) -> str:
 
 def csv_text(reproduction: Reproduction) -> str:
     """One line per row."""
-    stream = io.StringIO()
-    rows = [row.to_dict() for row in reproduction.rows]
-    writer = csv.DictWriter(stream, fieldnames=list(rows[0]) if rows else ["paper"], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return stream.getvalue()
+    return csv_table(of_records("rows", [row.to_dict() for row in reproduction.rows]))
 
 
 def markdown(reproduction: Reproduction, pictures: str = "") -> str:
     """A page: the counts, then each paper with its items, rows and tables; `pictures` is where figure files lie."""
-    papers = list(dict.fromkeys(reproduced.paper.id for reproduced in reproduction.items))
+    papers = list(dict.fromkeys(item.paper for item in reproduction.items))
     lines = [_line(["paper", *(status.value for status in Status)]), _line(["---"] * (len(Status) + 1))]
     lines += [_line([PAPERS[paper].title, *map(str, reproduction.counts(paper).values())]) for paper in papers]
     parts = ["\n".join(lines)]
     for paper in papers:
         parts.append(f"## {PAPERS[paper].title}")
-        parts += [_item(reproduced, pictures) for reproduced in reproduction.items if reproduced.paper.id == paper]
+        parts += [_item(item, pictures) for item in reproduction.items if item.paper == paper]
     return "\n\n".join(parts) + "\n"
 
 
-def _item(reproduced: ReproducedItem, pictures: str) -> str:
-    heading = reproduced.item.id[0].upper() + reproduced.item.id[1:]
-    parts = [f"### {heading}: {reproduced.item.title}", *_groups(reproduced.findings.rows)]
-    parts += [_table(table) for table in reproduced.findings.tables]
+def _item(item: Recorder, pictures: str) -> str:
+    parts = [f"### {upper_first(item.item)}: {item.title}", *_groups(item.rows)]
+    parts += [_table(f"*{table.title}*", table.headings, table.cells) for table in item.tables]
     if pictures:
-        parts += [f"![{name}]({pictures}{name}.png)" for name in reproduced.findings.figures]
+        parts += [f"![{name}]({pictures}{name}.png)" for name in item.figures]
     return "\n\n".join(parts)
 
 
@@ -140,16 +120,14 @@ def _groups(rows: Iterable[ReproducedNumber]) -> Iterable[str]:
     for row in rows:
         groups.setdefault((row.status, row.reason), []).append(row)
     for (status, reason), members in groups.items():
-        lines = [_line(["", "ours", "theirs", "difference"]), _line(["---"] * 4)]
-        lines += [_line([row.what, shown(row.ours), shown(row.theirs), shown(row.difference)]) for row in members]
-        yield f"**{status.value.capitalize()}**" + (f": {reason}." if reason else ".")
-        yield "\n".join(lines)
+        cells = [[row.what, row.ours, row.theirs, row.difference] for row in members]
+        heading = f"**{status.value.capitalize()}**" + (f": {reason}." if reason else ".")
+        yield _table(heading, ["", "ours", "theirs", "difference"], cells)
 
 
-def _table(table: FurtherNumbers) -> str:
-    lines = [_line(table.headings), _line(["---"] * len(table.headings))]
-    lines += [_line([shown(cell) for cell in row]) for row in table.cells]
-    return f"*{table.title}*\n\n" + "\n".join(lines)
+def _table(title: str, headings: Sequence[str], cells: Iterable[Sequence[Any]]) -> str:
+    lines = [_line(headings), _line(["---"] * len(headings)), *(_line(map(shown, row)) for row in cells)]
+    return "\n".join([f"{title}\n", *lines])
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from stereogauge.figures import chart as vl
@@ -15,7 +16,6 @@ from stereogauge.study.damage import damage_called
 from stereogauge.study.images import IMAGE_DAMAGES
 from stereogauge.study.run import Sensitivity, Study
 
-COLUMNS = 3
 COLOURED = 4
 FAINTEST = 0.02  # of a panel's largest response: a curve below it gets no colour
 SERIES = {
@@ -34,7 +34,7 @@ def response_curves_data(study: Study, metrics: Sequence[str] | None = None) -> 
     rows: list[Row] = []
     views: list[Spec] = []
     chosen = study.metrics if metrics is None else metrics
-    across = min(COLUMNS, len(chosen))
+    across = min(vl.ABREAST, len(chosen))
     width = vl.panel_width(across)
     for metric in chosen:
         own = _curve_rows(study, metric)
@@ -49,7 +49,7 @@ def response_curves_data(study: Study, metrics: Sequence[str] | None = None) -> 
     if len(views) > 1:
         view["resolve"] = {"scale": {"color": "independent"}, "legend": {"color": "independent"}}
     title = "Response of a matcher to damaged images" if study.of_images else "Response of metrics to controlled damage"
-    return Chart(title, caption, tuple(rows), view)
+    return Chart(title, caption, rows, view)
 
 
 def _curve_rows(study: Study, metric: str) -> list[Row]:
@@ -59,18 +59,19 @@ def _curve_rows(study: Study, metric: str) -> list[Row]:
     ordered = sorted(reach, key=lambda damage: -reach[damage])
     limit = FAINTEST * max(reach.values(), default=0.0)
     return [
-        {
-            "metric": metric,
-            "damage": declared[damage].name,
-            "strength": strength,
-            "unit": declared[damage].unit,
-            "relative": strength / curves[damage][-1][0],
-            "value": value,
-            "rank": rank,
-            "coloured": rank < COLOURED and reach[damage] > limit,
-        }
+        row
         for rank, damage in enumerate(ordered)
-        for strength, value in curves[damage]
+        for strengths, values in [np.transpose(curves[damage])]
+        for row in vl.tidy(
+            metric=metric,
+            damage=declared[damage].name,
+            strength=strengths,
+            unit=declared[damage].unit,
+            relative=strengths / strengths[-1],
+            value=values,
+            rank=rank,
+            coloured=rank < COLOURED and reach[damage] > limit,
+        )
     ]
 
 
@@ -88,13 +89,14 @@ def _response_panel(metric: str, label: str, rows: Sequence[Row], width: float) 
         "tooltip": vl.hover("damage", ("strength", "strength", ".4g"), "unit", ("value", label, ".4g")),
     }
     shades = vl.scaled("damage", dict(zip(coloured, OKABE_ITO, strict=False)), width)
-    own = f"datum.metric === {vl.quoted(metric)}"
-    faint = vl.layer("line", {**place, "detail": {"field": "damage"}}, color=FAINT, strokeWidth=0.9)
-    strong = vl.layer("line", {**place, "color": shades}, point={"size": 12})
-    drawn = [vl.rows_where(faint, f"{own} && !datum.coloured")] if not all(row["coloured"] for row in rows) else []
+    faint = {**place, "detail": {"field": "damage"}}
+    drawn = []
+    if not all(row["coloured"] for row in rows):
+        drawn.append(vl.layer("line", faint, where="!datum.coloured", color=FAINT, strokeWidth=0.9))
     if coloured:  # a legend without an entry has no size
-        drawn.append(vl.rows_where(strong, f"{own} && datum.coloured"))
-    return vl.layered(*drawn, width=width, height=125, title=vl.heading(label))
+        drawn.append(vl.layer("line", {**place, "color": shades}, where="datum.coloured", point={"size": 12}))
+    here = vl.equal("metric", metric)
+    return vl.layered(*drawn, width=width, height=125, where=here, title=vl.heading(label))
 
 
 def sensitivity_data(found: Sensitivity, *, selective: bool = True, scene: str = "") -> Chart:
@@ -134,19 +136,13 @@ def robustness_data(table: pd.DataFrame, *, threshold: float, pixels: str = "all
         f"{condition}: {first} → {second}": own.set_index("algorithm").reindex(algorithms)
         for (condition, first, second), own in table.groupby(["condition", "first", "second"], sort=False)
     }
-    rows = tuple(
-        {
-            "condition": condition,
-            "algorithm": algorithm,
-            "series": series,
-            "share": share,
-            "value": float(own.loc[algorithm, series]),
-        }
+    rows = [
+        {"condition": condition, "algorithm": algorithm, "series": series, "share": share, "value": float(value)}
         for condition, own in conditions.items()
         for algorithm in algorithms
-        for series, share in SERIES.items()
-    )
-    across = min(COLUMNS, len(conditions))
+        for (series, share), value in zip(SERIES.items(), own.loc[algorithm, list(SERIES)], strict=True)
+    ]
+    across = min(vl.ABREAST, len(conditions))
     views = [
         _robustness_panel(condition, algorithms, vl.panel_width(across), first=not place % across)
         for place, condition in enumerate(conditions)
@@ -165,16 +161,17 @@ def _robustness_panel(condition: str, algorithms: Sequence[str], width: float, *
     colours = {share: OKABE_ITO[index] for index, share in enumerate(SERIES.values())}
     bars: Spec = {**place, "x": vl.quantity("value", "%"), "color": vl.scaled("share", colours, vl.PAGE)}
     bars["tooltip"] = vl.hover("algorithm", "share", ("value", "%", ".3g"))
-    text = vl.layer(
-        "text", {**place, "x": vl.quantity("end"), "text": {"field": "text"}}, align="left", dx=3, fontSize=8
-    )
-    own = f"datum.condition === {vl.quoted(condition)}"
-    labelled = vl.rows_where(text, own)
-    labelled["transform"] += [
-        {"calculate": "isValid(datum.value) ? format(datum.value, '.3~g') : '–'", "as": "text"},
-        {"calculate": "isValid(datum.value) ? datum.value : 0", "as": "end"},
-    ]
+    text = {**place, "x": vl.quantity("end"), "text": {"field": "text"}}
+    labels = {
+        "text": "isValid(datum.value) ? format(datum.value, '.3~g') : '–'",
+        "end": "isValid(datum.value) ? datum.value : 0",
+    }
     height = 2.2 * vl.ROW * len(algorithms)
     return vl.layered(
-        vl.rows_where(vl.layer("bar", bars), own), labelled, width=width, height=height, title=vl.heading(condition)
+        vl.layer("bar", bars),
+        vl.layer("text", text, calculate=labels, align="left", dx=3, fontSize=8),
+        width=width,
+        height=height,
+        where=vl.equal("condition", condition),
+        title=vl.heading(condition),
     )

@@ -17,7 +17,6 @@ from stereogauge.text import counted
 from stereogauge.tuning.result import Trial, TuningResult
 
 TRIAL, TUNED, DEFAULT = OKABE_ITO[4], OKABE_ITO[1], OKABE_ITO[0]
-SIDE_BY_SIDE = 3
 STATES = {"complete": "complete trial", "pruned": "ended early", "failed": "failed"}
 
 
@@ -44,23 +43,23 @@ def history_data(result: TuningResult, objective: int = 0) -> Chart:
     kinds = {"complete trial": TRIAL, "best so far": TUNED, "default parameters": DEFAULT}
     kinds |= {state: shade for state, (shade, _) in found.items()}
     tooltip = vl.hover("trial", ("value", searched.axis, ".4g"))
-    steps = _named("line", {"x": x, "y": {**y, "field": "best"}}, "best so far", kinds, interpolate="step-after")
-    points = _named("point", {"x": x, "y": y, "tooltip": tooltip}, "complete trial", kinds, size=26)
-    drawn = [vl.rows_where(steps, "isValid(datum.best)"), vl.rows_where(points, "isValid(datum.value)")]
+    stairs = {"x": x, "y": {**y, "field": "best"}}
+    points = {"x": x, "y": y, "tooltip": tooltip}
+    drawn = [
+        _named("line", stairs, "best so far", kinds, where="isValid(datum.best)", interpolate="step-after"),
+        _named("point", points, "complete trial", kinds, where="isValid(datum.value)", size=26),
+    ]
     if baseline is not None:
-        rule = _named(
-            "rule", {"y": vl.quantity("value", searched.axis)}, "default parameters", kinds, strokeDash=[6, 4]
-        )
-        drawn.append({"data": {"values": [{"value": baseline}]}, **rule})
+        level = {"y": vl.quantity("value", searched.axis)}
+        drawn.append(_named("rule", level, "default parameters", kinds, data=[{"value": baseline}], strokeDash=[6, 4]))
     foot = {"x": x, "y": {"value": "height"}, "tooltip": vl.hover("trial", "state")}
     for state, (_, shape) in found.items():
         look: Spec = {"angle": 90, "filled": False, "strokeWidth": 2} if shape == "stroke" else {}
-        mark = _named("point", foot, state, kinds, shape=shape, size=30, **look)
-        drawn.append(vl.rows_where(mark, f"datum.state === '{state}'"))
+        drawn.append(_named("point", foot, state, kinds, where=vl.equal("state", state), shape=shape, size=30, **look))
     return Chart(
         f"History of {result.definition.matcher_name}: {searched.name}",
         caption(result),
-        tuple(rows),
+        rows,
         vl.layered(*drawn, width=vl.PAGE, height=190),
         facts={"baseline": baseline},
     )
@@ -84,7 +83,7 @@ def slices_data(result: TuningResult, objective: int = 0) -> Chart:
         for name, facts in declared.items()
         for trial in complete
     )
-    across = min(SIDE_BY_SIDE, len(declared))
+    across = min(vl.ABREAST, len(declared))
     width = vl.panel_width(across, vl.PAGE)
     baseline = _value(complete[0], objective) if complete[0].position == 0 else math.nan
     y_scale = vl.around(row["value"] for row in rows)
@@ -102,19 +101,19 @@ def slices_data(result: TuningResult, objective: int = 0) -> Chart:
         y = vl.quantity("value", searched.axis if place % across == 0 else None, scale=y_scale)
         shade = vl.quantity("trial", scale={"scheme": "cividis"}, legend=None)
         tooltip = vl.hover("trial", ("setting", name), ("value", searched.axis, ".4g"))
-        points = vl.layer("point", {"x": x, "y": y, "color": shade, "tooltip": tooltip}, size=22)
+        points = {"x": x, "y": y, "color": shade, "tooltip": tooltip}
+        ends = {
+            "default parameters": (facts["default"], baseline),
+            "recommended": (best.parameters[name], _value(best, objective)),
+        }
         marks = [
-            {"kind": "default parameters", "setting": _setting(facts["default"], choices), "value": baseline},
-            {
-                "kind": "recommended",
-                "setting": _setting(best.parameters[name], choices),
-                "value": _value(best, objective),
-            },
+            {"kind": kind, "setting": _setting(setting, choices), "value": value}
+            for kind, (setting, value) in ends.items()
         ]
         settings = _settings({"x": x, "y": y}, marks)
         if place:
             settings["encoding"]["color"]["legend"] = settings["encoding"]["shape"]["legend"] = None
-        drawn = [vl.rows_where(points, f"datum.parameter === {vl.quoted(name)}"), settings]
+        drawn = [vl.layer("point", points, where=vl.equal("parameter", name), size=22), settings]
         views.append({**vl.layered(*drawn, width=width, height=125), "resolve": {"scale": separate}})
     view = vl.panels(views, across)
     if "concat" in view:
@@ -191,12 +190,11 @@ def trade_off_data(result: TuningResult, x: int = 0, y: int = 1) -> Chart:
         {"kind": "default parameters", "x": _value(baseline, x), "y": _value(baseline, y)},
         {"kind": "recommended", "x": _value(best, x), "y": _value(best, y)},
     ]
+    points = {**place, "tooltip": tooltip}
     view = vl.layered(
-        vl.rows_where(
-            _named("point", {**place, "tooltip": tooltip}, "dominated trial", kinds, size=18), "!datum.front"
-        ),
-        vl.rows_where(_named("line", place, "front", kinds, strokeWidth=1), "datum.front"),
-        vl.rows_where(_named("point", {**place, "tooltip": tooltip}, "front", kinds, size=40), "datum.front"),
+        _named("point", points, "dominated trial", kinds, where="!datum.front", size=18),
+        _named("line", place, "front", kinds, where="datum.front", strokeWidth=1),
+        _named("point", points, "front", kinds, where="datum.front", size=40),
         _settings(place, marks, kinds),
         width=1.4 * vl.COLUMN,
         height=270,
@@ -220,20 +218,23 @@ def gains_data(result: TuningResult, goal: int = 0) -> Chart:
     lacking = [scene for scene, value in zip(found.scenes, found.scene_default, strict=True) if math.isnan(value)]
     without = f" No score on {', '.join(lacking)}." if lacking else ""
     scenes = [*found.scenes, "all scenes"]
-    pairs = list(zip(scenes, [*found.scene_default, found.default], [*found.scene_tuned, found.tuned], strict=True))
-    rows = tuple(
-        {"scene": scene, "kind": kind, "value": float(value)}
-        for scene, default, tuned in pairs
-        for kind, value in (("default parameters", default), ("tuned", tuned))
-    )
+    values = {
+        "default parameters": [*found.scene_default, found.default],
+        "tuned": [*found.scene_tuned, found.tuned],
+    }
+    rows: list[Row] = [
+        {"scene": scene, "kind": kind, "value": float(own[place])}
+        for place, scene in enumerate(scenes)
+        for kind, own in values.items()
+    ]
     axis = f"{found.goal} [{found.unit}]" if found.unit else found.goal
-    scale = vl.around(value for _, *both in pairs for value in both)
+    scale = vl.around(row["value"] for row in rows)
     place = {"x": vl.quantity("value", axis, scale=scale), "y": vl.names("scene", scenes)}
     tooltip = vl.hover("scene", "kind", ("value", axis, ".4g"))
     above = [{"scene": "all scenes"}]
     view = vl.layered(
         vl.layer("line", {**place, "detail": {"field": "scene"}}, color=MUTED),
-        vl.rows_where(_settings({**place, "tooltip": tooltip}), "isValid(datum.value)"),
+        _settings({**place, "tooltip": tooltip}, where="isValid(datum.value)"),
         vl.layer("rule", {"y": {**place["y"], "bandPosition": 0}}, above, color=MUTED, strokeWidth=0.6),
         width=1.4 * vl.COLUMN,
         height=1.2 * vl.ROW * len(scenes),
@@ -313,12 +314,14 @@ def _named(kind: str, encoding: Spec, text: str, kinds: dict[str, str], **style:
     return vl.layer(kind, {**encoding, "color": {**colour, "title": None}}, **style)
 
 
-def _settings(place: Spec, marks: Sequence[Row] | None = None, kinds: dict[str, str] | None = None) -> Spec:
+def _settings(
+    place: Spec, marks: Sequence[Row] | None = None, kinds: dict[str, str] | None = None, where: str = ""
+) -> Spec:
     """The default parameters as a diamond and the tuned ones as a star, from the field `kind`."""
     colours = kinds or (SETTING_COLOURS if marks else {"default parameters": DEFAULT, "tuned": TUNED})
     shapes = {kind: SETTING_SHAPES.get(kind, MARKERS["circle"]) for kind in colours}
     encoding = {**place, "color": vl.scaled("kind", colours), "shape": vl.scaled("kind", shapes)}
-    return vl.layer("point", encoding, marks, size=70)
+    return vl.layer("point", encoding, marks, where=where, size=70)
 
 
 def write_result(result: TuningResult, folder: Path) -> list[Path]:

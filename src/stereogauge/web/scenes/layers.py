@@ -18,7 +18,7 @@ from stereogauge.figures.geometry import SET_LAYERS
 from stereogauge.figures.pictures import (
     COLOUR_MAPS,
     LegendEntry,
-    PanelFigure,
+    PictureFigure,
     PicturePanel,
     colour_table,
     legend_entries,
@@ -170,7 +170,7 @@ class LayerPainter:
         layer = self.paint(query)
         panel = PicturePanel(on_white(cut(layer.colours, query.crop, query.width)))
         legend = [LegendEntry(one.text, one.colour, one.colour == HATCHED) for one in layer.info.legend]
-        return PanelFigure(title, caption, [[panel]], legend, scale=layer.scale).svg()
+        return PictureFigure(title, caption, [[panel]], legend, scale=layer.scale).svg()
 
     def csv(self, query: LayerQuery) -> str:
         """The numbers behind a layer, one line per row of pixels; empty where there is none."""
