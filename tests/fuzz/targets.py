@@ -17,6 +17,7 @@ import httpx
 import numpy as np
 import scipy.io
 import tifffile
+from msgspec.structs import replace
 from PIL import Image
 from tests.fuzz.readers import read_all, unpack_all
 from tests.io.malformed import exr_file
@@ -234,7 +235,8 @@ def sent(chance: random.Random) -> list[bytes]:
 def submitted(folder: Path) -> Iterator[Attempt]:
     """A site that takes submissions; one that fails, is held or is answered by 500 is a finding."""
     place = make_store(folder / "made")
-    with open_store(place) as store, benchmark_on(store, folder / "submissions", RULES) as one:
+    rules = replace(RULES, per_period=1_000_000)
+    with open_store(place) as store, benchmark_on(store, folder / "submissions", rules) as one:
 
         def attempt(batch: list[bytes]) -> list[Finding]:
             found = []
@@ -249,7 +251,6 @@ def submitted(folder: Path) -> Iterator[Attempt]:
                         found.append(Finding(str(done["message"]), data))
                 elif answer.status_code >= 500:
                     found.append(Finding(str(answer.status_code), data))
-                one.taken.jobs.release(answer.json().get("id", ""))
             return found
 
         yield attempt

@@ -17,8 +17,8 @@ from stereogauge.web.app import create_app
 from stereogauge.web.site import Site
 from stereogauge.web.source import StoreSource
 from stereogauge.web.submissions.api import HostedSubmissions
-from stereogauge.web.submissions.folders import private_file
-from stereogauge.web.submissions.jobs import Rules, new_identifier
+from stereogauge.web.submissions.evaluations import for_owner
+from stereogauge.web.submissions.jobs import Rules
 
 WAIT = 60.0
 RULES = Rules(per_period=200, largest_bytes=4 << 20, largest_unpacked=16 << 20, most_entries=500, hidden=("beta",))
@@ -57,12 +57,10 @@ class Benchmark:
 
 def queue_upload(taken: HostedSubmissions, data: bytes, name: str, who: str = "ada") -> str:
     """Put an upload into the queue without a request; returns its id."""
-    identifier = new_identifier()
-    taken.jobs.reserve(who, identifier)
-    (taken.folder / identifier).mkdir(mode=0o700)
-    private_file(taken.folder / identifier / "upload.zip").write_bytes(data)
-    taken.enqueue(identifier, who, name, "", "")
-    return identifier
+    with taken.uploading(who) as folder:
+        with open(folder / "upload.zip", "xb", opener=for_owner) as file:
+            file.write(data)
+        return taken.enqueue(folder, who, name, "", "").id
 
 
 class SameProcess:

@@ -11,7 +11,12 @@ from typing import IO, Any
 
 from stereogauge import read_disparity
 from stereogauge.errors import FileError
-from stereogauge.web.submissions.decoding import _Upload, list_upload, read_map
+from stereogauge.web.submissions.decoding import _members, read_map, read_texts
+
+
+def upload_path() -> Path:
+    """The upload that this process reads."""
+    return Path(str(next(iter(_members.values()))[0].filename))
 
 
 def forging(file: IO[bytes], *rest: Any) -> dict[str, Any]:
@@ -21,24 +26,24 @@ def forging(file: IO[bytes], *rest: Any) -> dict[str, Any]:
     return {"findings": [], "maps": maps, "scores": [score], "state": "published"}
 
 
-def naming_the_truth(file: IO[bytes], dataset: str, scenes: dict[str, Any]) -> dict[str, Any]:
+def naming_the_truth(file: IO[bytes], manifest: str | None, times: list[str]) -> dict[str, Any]:
     """Names files and scenes outside of the upload as its maps."""
-    list_upload(file, dataset, scenes)
+    stated = read_texts(file, manifest, times)
     places = ("../../../data/beta/disp.pfm", "/etc/hostname", "beta.pfm")
-    listed = [{"scene": scene, "kind": "map", "file": place} for scene, place in zip(scenes, places, strict=True)]
+    listed = [{"scene": "alpha", "kind": "map", "file": place} for place in places]
     listed += [{"scene": "../../x", "kind": "map", "file": "alpha.pfm"}]
     listed += [{"scene": "alpha", "kind": "confidence", "measure": "../..", "file": "alpha.pfm"}]
-    return {"findings": [], "maps": listed}
+    return {**stated, "findings": [], "maps": listed}
 
 
 def waiting(*about: Any) -> Any:
-    """Reads the list as it should; what is to be run later is imported now, since no file can be opened then."""
-    return list_upload(*about)
+    """Reads the texts as it should; what is to be run later is imported now, since no file can be opened then."""
+    return read_texts(*about)
 
 
 def copying_the_truth(name: str, *rest: Any) -> bytes | str:
     """Answers with the pixels of the ground truth, which files of the same user hold."""
-    data = Path(_Upload.file.name).parents[2] / "truth" / Path(name).stem / "disp.pfm"
+    data = upload_path().parents[2] / "truth" / Path(name).stem / "disp.pfm"
     with contextlib.suppress(OSError, FileError):
         return bytes(read_disparity(data).astype("<f4").tobytes())
     return read_map(name, *rest)
@@ -46,7 +51,7 @@ def copying_the_truth(name: str, *rest: Any) -> bytes | str:
 
 def linking(*about: Any) -> bytes | str:
     """Leaves links where the server is about to write, and tries to write itself."""
-    folder = Path(_Upload.file.name).parent
+    folder = upload_path().parent
     victim = folder.parents[1] / "victim"
     with contextlib.suppress(OSError):
         (folder / "maps").symlink_to(victim)
@@ -57,7 +62,7 @@ def linking(*about: Any) -> bytes | str:
 
 def replacing(*about: Any) -> bytes | str:
     """Puts a link in the place of the submission's whole folder."""
-    folder = Path(_Upload.file.name).parent
+    folder = upload_path().parent
     with contextlib.suppress(OSError):
         folder.rename(folder.with_name("moved"))
         folder.symlink_to(folder.parents[1] / "victim")
@@ -66,7 +71,7 @@ def replacing(*about: Any) -> bytes | str:
 
 def destroying(*about: Any) -> bytes | str:
     """Deletes what the user of the server may, and ends another process of this user."""
-    folder = Path(_Upload.file.name).parents[1]
+    folder = upload_path().parents[1]
     for path in (folder / "submissions.sqlite", folder.parent / "scores.sqlite"):
         with contextlib.suppress(OSError):
             path.unlink()
@@ -79,4 +84,4 @@ def forking(file: IO[bytes], *rest: Any) -> dict[str, Any]:
     """Starts a process that is to outlive this one."""
     if os.fork() == 0:
         time.sleep(600)
-    return list_upload(file, *rest)
+    return read_texts(file, *rest)

@@ -37,13 +37,11 @@ from tests.web.test_submissions import benchmark_at
 from stereogauge import open_store
 from stereogauge.errors import StoreError
 from stereogauge.io import encodings
-from stereogauge.scores.column import Column
-from stereogauge.scores.score import CellScores
+from stereogauge.scores.score import Score
 from stereogauge.web import refusals, security
 from stereogauge.web.submissions import evaluations
-from stereogauge.web.submissions.decoding import Listing
-from stereogauge.web.submissions.jobs import Rules, new_identifier
-from stereogauge.web.submissions.judging import HostError
+from stereogauge.web.submissions.decoding import Stated
+from stereogauge.web.submissions.jobs import Rules
 
 
 @pytest.fixture(scope="module")
@@ -163,13 +161,13 @@ def test_the_queue_outlives_errors_and_says_that_it_waits(
     with benchmark_at(small_store, tmp_path, RULES, SameProcess) as one:
         health = one.base + "health"
         assert httpx.get(health).json() == {"status": "ok", "reason": "", "waiting": 0}
-        good = one.taken.jobs.next
+        good = one.taken.jobs.take
 
         def broken() -> None:
             raise StoreError(f"{tmp_path}/submissions.sqlite: disk I/O error.")
 
-        monkeypatch.setattr(one.taken.jobs, "next", broken)
-        one.taken.evaluations.wake()
+        monkeypatch.setattr(one.taken.jobs, "take", broken)
+        one.taken.evaluations.wake.set()
         wait_for(lambda: httpx.get(health).json()["status"] == "waiting")
         assert "database" in httpx.get(health).json()["reason"]
         assert str(tmp_path) not in httpx.get(health).text
@@ -177,7 +175,7 @@ def test_the_queue_outlives_errors_and_says_that_it_waits(
         assert refused.status_code == 503
         assert "health" in refused.json()["detail"]
         assert one.call("GET", "submissions").json()["left"] == 200
-        monkeypatch.setattr(one.taken.jobs, "next", good)
+        monkeypatch.setattr(one.taken.jobs, "take", good)
         wait_for(lambda: httpx.get(health).json()["status"] == "ok")
         assert one.outcome(uploads.good(), "now")["state"] == "done"
 
@@ -226,10 +224,10 @@ def test_a_stop_while_unpacking_loses_nothing(small_store: Path, tmp_path: Path)
     with benchmark_at(small_store, tmp_path, RULES, SameProcess) as one:
         one.taken.evaluations.stop()  # as if the server was killed in the middle
         identifier = queue_upload(one.taken, uploads.good(), "cut off")
-        folder, orphan = one.taken.folder / identifier, one.taken.folder / new_identifier()
+        folder, orphan = one.taken.folder / identifier, one.taken.folder / ("0" * 24)
         (folder / "maps").mkdir()
         orphan.mkdir()
-        one.taken.jobs.change(identifier, state="validating")
+        assert one.taken.jobs.take() is not None
         (folder / "maps" / "alpha.pfm").write_bytes(b"Pf\n")
         token = one.tokens["ada"]
     with benchmark_at(small_store, tmp_path, RULES, SameProcess) as one:
@@ -285,7 +283,7 @@ def test_a_decoder_tells_nothing_but_pixels(
 ) -> None:
     with benchmark_at(small_store, tmp_path, RULES) as one:
         before = httpx.get(one.base + "table").json()["values"]
-        monkeypatch.setattr(evaluations, "list_upload", attack)
+        monkeypatch.setattr(evaluations, "read_texts", attack)
         done = one.outcome(uploads.good(), "taken over")
         assert done["state"] in ("held", "invalid")
         assert done["scores"] == []
@@ -308,7 +306,7 @@ def test_nothing_is_written_through_a_link(
     for path in (victim / "alpha.pfm", victim / "maps" / "alpha.pfm", victim / "upload.zip"):
         path.write_bytes(b"of somebody else")
     with benchmark_at(small_store, tmp_path, RULES) as one:
-        monkeypatch.setattr(evaluations, "list_upload", taken_over.waiting)
+        monkeypatch.setattr(evaluations, "read_texts", taken_over.waiting)
         monkeypatch.setattr(evaluations, "read_map", attack)
         done = one.outcome(uploads.good(), "with links")
         assert done["state"] == "done", done
@@ -329,7 +327,7 @@ def test_a_decoder_reads_no_file_but_the_upload(
     with benchmark_at(small_store, tmp_path, RULES) as one:
         (tmp_path / "truth").symlink_to(small_store.parent / "data")
         assert (tmp_path / "truth" / "beta" / "disp.pfm").is_file()
-        monkeypatch.setattr(evaluations, "list_upload", taken_over.waiting)
+        monkeypatch.setattr(evaluations, "read_texts", taken_over.waiting)
         monkeypatch.setattr(evaluations, "read_map", taken_over.copying_the_truth)
         done = one.outcome(uploads.good(0.5), "copied")
         assert done["state"] == "done", done
@@ -346,7 +344,7 @@ def test_a_decoder_deletes_nothing_and_ends_no_other_process(
         benchmark_at(small_store, tmp_path, RULES) as one,
     ):
         (tmp_path / "process").symlink_to(str(victim.pid))
-        monkeypatch.setattr(evaluations, "list_upload", taken_over.waiting)
+        monkeypatch.setattr(evaluations, "read_texts", taken_over.waiting)
         monkeypatch.setattr(evaluations, "read_map", taken_over.destroying)
         assert one.outcome(uploads.good(), "destroying")["state"] == "done"
         assert victim.poll() is None
@@ -358,7 +356,7 @@ def test_a_decoder_deletes_nothing_and_ends_no_other_process(
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
 def test_what_a_decoder_starts_ends_with_it(small_store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with benchmark_at(small_store, tmp_path, RULES) as one:
-        monkeypatch.setattr(evaluations, "list_upload", taken_over.forking)
+        monkeypatch.setattr(evaluations, "read_texts", taken_over.forking)
         groups: list[int] = []
         change = one.taken.jobs.change
 
@@ -385,29 +383,28 @@ def test_what_a_decoder_says_is_checked() -> None:
     for said in (
         None,
         {"ok": True},
-        {"findings": [], "maps": [{"scene": "a", "kind": "truth", "file": "a.pfm"}]},
-        {"findings": [], "scores": [{"value": 0.0}]},
-        {"findings": [{"severity": "problem", "sentence": "x" * 10_000, "scene": ""}]},
+        {"maps": [{"scene": "a", "kind": "truth", "file": "a.pfm"}]},
+        {"seconds": {}, "scores": [{"value": 0.0}]},
+        {"seconds": {"time.txt": "1"}},
+        {"kind": "truth"},
+        {"better": ["higher"]},
     ):
         with pytest.raises(ValueError):
-            msgspec.convert(said, Listing)
+            msgspec.convert(said, Stated)
 
 
 def test_scores_belong_to_the_submission_that_was_judged(small_store: Path, tmp_path: Path) -> None:
     """Whatever the judge answers: names are the server's, and another number of columns is refused."""
     with benchmark_at(small_store, tmp_path, RULES, SameProcess) as one:
         task = one.taken.task()
-        numbers, foreign = np.full(len(task.columns), 0.1), (Column("mae", "all").versioned,) * len(task.columns)
-        whole = numbers.astype(np.int64)
-        forged = CellScores("other", "beta", "good", "x", foreign, numbers, numbers, whole, whole)
-        kept = evaluations._rows(forged, "mine", task.dataset["alpha"], task)
+        forged = [Score("other", "beta", "good", "mae", "all", 0.1, 0.1, 0, 0, "x")] * len(task.columns)
+        kept = evaluations.named_scores(forged, "mine", task.dataset["alpha"], task)
         named = {(row["algorithm"], row["scene"], row["dataset"], row["protocol"]) for row in kept}
         assert named == {("mine", "alpha", "small", task.protocol.scoring_hash)}
         assert [(row["metric"], row["region"]) for row in kept] == [column.column for column in task.columns]
-        for part in ("values", "sums", "counts", "missing"):
-            one_more = replace(forged, **{part: np.append(getattr(forged, part), 1)})
-            with pytest.raises(HostError):
-                evaluations._rows(one_more, "mine", task.dataset["alpha"], task)
+        for other in (forged[1:], [*forged, forged[0]]):
+            with pytest.raises(ValueError):
+                evaluations.named_scores(other, "mine", task.dataset["alpha"], task)
 
 
 def test_a_store_that_is_away_fails_no_submission(
@@ -608,7 +605,7 @@ def test_one_submitter_holds_few_streams_open(small_store: Path, tmp_path: Path)
         assert [stream.status_code for stream in streams] == [200] * most + [429] * 2
         for stream in streams:
             stream.close()
-        wait_for(lambda: one.taken._watchers["ada"] == 0)
+        wait_for(lambda: one.taken.watching["ada"] == 0)
         with httpx.stream("GET", address, headers=headers) as again:
             assert again.status_code == 200
 
@@ -717,13 +714,13 @@ def test_submitters_take_turns(bench: Benchmark) -> None:
         own = [queue_upload(bench.taken, uploads.good(), f"a{place}") for place in range(5)]
         other = queue_upload(bench.taken, uploads.good(), "b", "bob")
         order = []
-        while (job := jobs.next()) is not None:
-            jobs.begin(job)
+        while (job := jobs.take()) is not None:
+            assert jobs.change(job.id, state="failed")
             order.append(job.id)
         assert order.index(other) <= 1
         assert [identifier for identifier in order if identifier != other] == own
     finally:
-        jobs.remove(*order)
+        jobs.remove(order)
         bench.taken.evaluations.start()
 
 

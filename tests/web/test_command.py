@@ -19,7 +19,7 @@ import stereogauge as sg
 from stereogauge import open_store
 from stereogauge.cli import main
 from stereogauge.web.server import listening
-from stereogauge.web.submissions.folders import only_server
+from stereogauge.web.submissions.submissions import only_server
 
 
 def run(*words: str) -> int:

@@ -24,7 +24,6 @@ from stereogauge.errors import StoreError
 from stereogauge.evaluation.processes import CallCancelled, WorkerDied
 from stereogauge.store import Store
 from stereogauge.web.source import StoreSource
-from stereogauge.web.submissions import folders
 from stereogauge.web.submissions.api import HostedSubmissions
 from stereogauge.web.submissions.judging import HostError
 
@@ -77,7 +76,7 @@ def benchmark(
 ) -> Iterator[HostedSubmissions]:
     monkeypatch.setattr(FaultyWorker, "faults", faults, raising=False)
     taken = HostedSubmissions(store, StoreSource(store), folder, RULES, make_worker=FaultyWorker)
-    for name in ("next", "begin", "change", "resume", "lose"):
+    for name in ("take", "change", "lose"):
         good = getattr(taken.jobs, name)
 
         def sometimes(*arguments: Any, good: Callable[..., Any] = good, **options: Any) -> Any:
@@ -104,14 +103,14 @@ def check_schedule(store: Store, folder: Path, seed: int, monkeypatch: pytest.Mo
     steps = 0
     while steps < MOST_STEPS:
         with benchmark(store, folder, faults, monkeypatch) as taken:
-            folders.clean(taken.folder, {job: state for job, (_, state) in taken.jobs.owners().items()})
+            taken.clean()
             for _ in range(faults.random.randrange(2, 8)):  # then the server is started anew
                 steps += 1
                 try:
                     taken.evaluations.step()
                 except Exception:  # what the loop outlives
                     continue
-            jobs = {identifier: taken.jobs.get(identifier) for identifier in errors}
+            jobs = {identifier: taken.get(identifier) for identifier in errors}
         if all(job is not None and not job.open for job in jobs.values()):
             break
     for identifier, (owner, error) in errors.items():

@@ -105,6 +105,15 @@ def test_its_table_of_scores_is_that_of_the_leaderboard(bench: Benchmark) -> Non
         assert score["of"] == sum(row[place] is not None for row in board["ranks"]), score
 
 
+@pytest.mark.parametrize("stated", ['better = "lower"\n', ""])
+def test_standard_deviations_are_surer_where_they_are_lower(bench: Benchmark, stated: str) -> None:
+    sigma = {f"confidence/{scene}.pfm": uploads.pfm(np.random.default_rng(0).random(SHAPE) + 0.1) for scene in SCENES}
+    manifest = {"results.toml": f'[confidence]\nkind = "sigma"\n{stated}'.encode()}
+    identifier = bench.outcome(uploads.zipped({**uploads.maps(), **sigma, **manifest}), "with deviations")["id"]
+    written = sg.read_disparity(bench.taken.folder / identifier / "maps" / "confidence" / "alpha.pfm")
+    np.testing.assert_allclose(written, -np.random.default_rng(0).random(SHAPE) - 0.1, rtol=1e-6)
+
+
 def test_a_new_submission_of_the_same_name_replaces_the_old_one(bench: Benchmark) -> None:
     first = bench.outcome(uploads.good(0.5), "again")
     bench.call("POST", f"submissions/{first['id']}/publish")
@@ -298,7 +307,7 @@ def test_guessing_tokens_is_stopped(small_store: Path, tmp_path: Path) -> None:
 
 def test_an_address_may_try_again_after_a_while(bench: Benchmark) -> None:
     now = [0.0]
-    tokens = Tokens(bench.taken._database, 2, 10.0, clock=lambda: now[0])
+    tokens = Tokens(bench.taken._database, Rules(failures_allowed=2, failure_seconds=10.0), clock=lambda: now[0])
 
     def wait(client: str) -> float:
         with pytest.raises(RefusedError) as refused:
@@ -368,7 +377,8 @@ def test_jobs_survive_a_restart(small_store: Path, tmp_path: Path) -> None:
         taken = HostedSubmissions(store, StoreSource(store), tmp_path / "submissions", RULES)
         token = taken.tokens.issue("ada")
         identifier = queue_upload(taken, uploads.good(), "survivor")
-        taken.jobs.change(identifier, state="evaluating", progress=0.5)  # as if the server was killed in the middle
+        assert taken.jobs.take() is not None  # as if the server was killed in the middle
+        assert taken.jobs.change(identifier, state="evaluating", progress=0.5)
         taken.stop()
     with benchmark_at(small_store, tmp_path) as one:
         one.tokens["ada"] = token
@@ -380,10 +390,10 @@ def test_jobs_are_taken_in_order(small_store: Path, tmp_path: Path) -> None:
         taken = HostedSubmissions(store, StoreSource(store), tmp_path / "submissions", RULES)
         first = queue_upload(taken, uploads.good(), "first")
         queue_upload(taken, uploads.good(), "second")
-        following = taken.jobs.next()
+        assert taken.state().waiting == 2
+        following = taken.jobs.take()
         assert following is not None
         assert following.id == first
-        assert taken.jobs.waiting() == 2
         taken.stop()
 
 

@@ -245,10 +245,17 @@ def _preference(file: Recognised) -> tuple[str, int, str]:
 
 
 def _seconds(files: ResultFiles, name: str) -> float | None:
-    """The run time in a file, in ETH3D's after the word `runtime`; None where it holds none."""
     try:
-        value = float(files.text(name).removeprefix("runtime"))
-    except (ValueError, FileError):
+        return run_seconds(files.text(name))
+    except FileError:
+        return None
+
+
+def run_seconds(text: str) -> float | None:
+    """The run time in a text, in ETH3D's after the word `runtime`; None where it holds none."""
+    try:
+        value = float(text.removeprefix("runtime"))
+    except ValueError:
         return None
     return value if 0 <= value < float("inf") else None
 

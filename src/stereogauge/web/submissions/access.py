@@ -15,7 +15,7 @@ from sqlalchemy import Column, Float, String, Table
 from stereogauge.errors import StereogaugeError
 from stereogauge.store.engine import Database
 from stereogauge.web.errors import RefusedError
-from stereogauge.web.submissions.jobs import metadata
+from stereogauge.web.submissions.jobs import Rules, metadata
 
 tokens = Table(
     "tokens",
@@ -24,7 +24,6 @@ tokens = Table(
     Column("submitter", String, nullable=False),
     Column("issued", Float, nullable=False),
 )
-PREFIX = "sg_"
 LONGEST_NAME = 80
 MOST_CLIENTS = 10_000
 
@@ -32,13 +31,10 @@ MOST_CLIENTS = 10_000
 class Tokens:
     """Issues, revokes and recognises tokens; an address may try only a few wrong ones in a period."""
 
-    def __init__(
-        self, database: Database, allowed: int, seconds: float, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, database: Database, rules: Rules, clock: Callable[[], float] = time.monotonic) -> None:
         self._database = database
-        self._seconds = seconds
+        self._rules = rules
         self._clock = clock
-        self._allowed = allowed
         self._failures: dict[str, deque[float]] = {}
         self._lock = threading.Lock()
 
@@ -46,10 +42,10 @@ class Tokens:
         """A new token for a submitter, 256 random bits; it cannot be shown again."""
         if not submitter.strip() or len(submitter) > LONGEST_NAME or not submitter.isprintable():
             raise StereogaugeError(f"A submitter has a name of 1 to {LONGEST_NAME} letters; found {submitter!r}.")
-        token = PREFIX + secrets.token_urlsafe(32)
-        row = {"hash": _hash(token), "submitter": submitter, "issued": time.time()}
+        token = f"sg_{secrets.token_urlsafe(32)}"
         with self._database.writing() as connection:
-            connection.execute(tokens.insert().values(**row))
+            row = tokens.insert().values(hash=_hash(token), submitter=submitter, issued=time.time())
+            connection.execute(row)
         return token
 
     def revoke(self, submitter: str) -> int:
@@ -68,24 +64,22 @@ class Tokens:
         with self._database.reading() as connection:
             query = sql.select(tokens.c.submitter).where(tokens.c.hash == _hash(token.strip()))
             found = connection.execute(query).scalar()
-        if found is not None:
-            return str(found)
-        wait = self._count_failure(client)
-        if wait > 0:
-            raise RefusedError("Too many wrong tokens from this address; wait and try again.", 429, wait)
-        raise RefusedError("This token is not known here.", 401)
+        if found is None:
+            self._refuse(client)
+        return str(found)
 
-    def _count_failure(self, client: str) -> float:
-        """Seconds until this address may try again; 0 where it may now, and this try is counted."""
+    def _refuse(self, client: str) -> None:
+        """Count a wrong token of an address and refuse it."""
+        most, now = self._rules.failures_allowed, self._clock()
         with self._lock:
-            now = self._clock()
             if client not in self._failures and len(self._failures) >= MOST_CLIENTS:
                 self._failures.pop(next(iter(self._failures)))
-            times = self._failures.setdefault(client, deque(maxlen=self._allowed))
-            if len(times) == self._allowed and times[0] + self._seconds > now:
-                return times[0] + self._seconds - now
+            times = self._failures.setdefault(client, deque(maxlen=most))
+            wait = times[0] + self._rules.failure_seconds - now if len(times) == most else 0.0
+            if wait > 0:
+                raise RefusedError("Too many wrong tokens from this address; wait and try again.", 429, wait)
             times.append(now)
-            return 0.0
+        raise RefusedError("This token is not known here.", 401)
 
 
 def _hash(token: str) -> str:

@@ -6,28 +6,24 @@ import asyncio
 import re
 import time
 from collections.abc import AsyncIterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, cast
 
 import anyio
 import msgspec
-import numpy as np
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
-from fastapi.responses import StreamingResponse
+from fastapi.sse import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
-from stereogauge.datasets.archives import Limits
 from stereogauge.web.dependencies import CurrentSite
 from stereogauge.web.errors import RefusedError
 from stereogauge.web.hiding import most_bits
-from stereogauge.web.responses import Plain, plain
-from stereogauge.web.scores.tables import scope_summary
+from stereogauge.web.responses import PRIVATE, Plain, plain
+from stereogauge.web.scores.tables import table_answer
 from stereogauge.web.selection import SelectionQuery
 from stereogauge.web.site import Site
-from stereogauge.web.submissions.decoding import check_archive
-from stereogauge.web.submissions.folders import for_owner
+from stereogauge.web.submissions.evaluations import UPLOAD, for_owner
 from stereogauge.web.submissions.jobs import Job, Rules
 from stereogauge.web.submissions.submissions import Submissions
 
@@ -66,31 +62,28 @@ def column_results(site: Site, job: Job) -> list[Plain]:
 
     An earlier version under the same name is not one of the others. `of` counts the algorithms with a rank.
     """
-    scores, submissions = site.scores, cast(Submissions, site.submissions)
-    dataset = submissions.dataset().name
     private = job.id if job.state == "done" else None
-    scope = SelectionQuery(dataset=dataset, protocol=submissions.protocol(dataset).key, submission=private)
-    names = scores.whole(scope).algorithms
+    scope = SelectionQuery(dataset=job.scores[0]["dataset"], submission=private)
+    names = site.scores.whole(scope).algorithms
     name = names[-1] if private else job.name
     if name not in names:  # it was published since the scores were read; the next answer has it
         return []
     shown = tuple(other for other in names if other == name or other != job.name)
-    found = scope_summary(scores, msgspec.structs.replace(scope, algorithms=shown))
-    own = shown.index(name)
-    results = []
-    for place, column in enumerate(found.cube.columns):
-        rest = np.delete(found.costs[:, place], own)
-        best = None if np.isnan(rest).all() else np.delete(found.values[:, place], own)[np.nanargmin(rest)]
-        rank = found.ranks[own, place]
-        stated = {
-            "column": str(column),
-            "unit": column.unit(found.cube.depth_unit),
-            "value": found.values[own, place],
-            "best": best,
-            "rank": None if np.isnan(rank) else int(rank),
-            "of": int(np.isfinite(found.costs[:, place]).sum()),
-        }
-        results.append(plain(None, (), **stated))
+    board = table_answer(site.scores, msgspec.structs.replace(scope, algorithms=shown))
+    own, results = shown.index(name), []
+    for place, column in enumerate(board["columns"]):
+        ranks = {row: ranks[place] for row, ranks in enumerate(board["ranks"]) if ranks[place] is not None}
+        best = min(ranks.keys() - {own}, key=ranks.__getitem__, default=None)
+        results.append(
+            {
+                "column": column["id"],
+                "unit": column["unit"],
+                "value": board["values"][own][place],
+                "best": None if best is None else board["values"][best][place],
+                "rank": ranks.get(own),
+                "of": len(ranks),
+            }
+        )
     return results
 
 
@@ -119,15 +112,10 @@ async def submit(
     about = " ".join(description.split())
     if not about.isprintable():
         raise RefusedError("A description holds printable letters only; found a control character.")
-    checked = await run_in_threadpool(submissions.check_name, name, owner)
-    limits = Limits(entries=submissions.rules.most_entries, size=submissions.rules.largest_unpacked)
-    async with submissions.accepting(owner) as (identifier, folder):
-        await receive(request, folder / "upload.zip", submissions.rules)
-        refusal = await run_in_threadpool(check_archive, folder / "upload.zip", limits)
-        if refusal:
-            raise RefusedError(refusal)
-        job = await run_in_threadpool(submissions.enqueue, identifier, owner, checked, about, link)
-    return plain(job, SHOWN)
+    with submissions.uploading(owner) as folder:
+        checked = await run_in_threadpool(submissions.check_upload, name, owner)
+        await receive(request, folder / UPLOAD, submissions.rules)
+        return plain(await run_in_threadpool(submissions.enqueue, folder, owner, checked, about, link), SHOWN)
 
 
 async def receive(request: Request, target: Path, rules: Rules) -> None:
@@ -136,12 +124,10 @@ async def receive(request: Request, target: Path, rules: Rules) -> None:
     declared = request.headers.get("content-length", "0")
     if not declared.isdigit() or int(declared) > rules.largest_bytes:
         raise too_large
-    clock = asyncio.get_running_loop().time
-    end = clock() + rules.upload_seconds
-    size, wanted = 0, rules.least_rate * rules.stall_seconds
+    start, size = asyncio.get_running_loop().time(), 0
     try:
         async with (
-            asyncio.timeout_at(min(end, clock() + rules.stall_seconds)) as limit,
+            asyncio.timeout_at(start + rules.stall_seconds) as limit,
             await anyio.open_file(target, "xb", opener=for_owner) as file,
         ):
             async for part in request.stream():
@@ -149,9 +135,8 @@ async def receive(request: Request, target: Path, rules: Rules) -> None:
                 if size > rules.largest_bytes:
                     raise too_large
                 await file.write(part)
-                if size >= wanted:
-                    limit.reschedule(min(end, clock() + rules.stall_seconds))
-                    wanted = size + rules.least_rate * rules.stall_seconds
+                allowed = min(rules.upload_seconds, rules.stall_seconds + size / rules.least_rate)
+                limit.reschedule(start + allowed)
     except ClientDisconnect:
         raise RefusedError("The upload was cut off.", 400) from None
     except TimeoutError:
@@ -166,7 +151,7 @@ async def receive(request: Request, target: Path, rules: Rules) -> None:
 def own_submissions(request: Request, submissions: CurrentSubmissions) -> Plain:
     """All submissions of the token's owner, and how many more they may make now."""
     owner = submissions.submitter(request)
-    own = [plain(submissions.current(job), SHOWN) for job in submissions.jobs.of(owner)]
+    own = [plain(job, SHOWN) for job in submissions.of(owner)]
     return {"submitter": owner, "left": submissions.jobs.left(owner), "submissions": own}
 
 
@@ -176,38 +161,42 @@ def state(site: CurrentSite, job: OwnedJob) -> Plain:
     return _with_scores(site, job)
 
 
-@router.get("/submissions/{identifier}/events", summary="Live progress as server-sent events")
-async def events(request: Request, site: CurrentSite, submissions: CurrentSubmissions, job: OwnedJob) -> Response:
+async def watched_job(submissions: CurrentSubmissions, job: OwnedJob, response: Response) -> AsyncIterator[Job]:
+    """A submission while its progress is streamed, which looks into the database several times per second."""
+    response.headers["Cache-Control"] = PRIVATE
+    if submissions.watching[job.submitter] >= submissions.rules.watched_at_once:
+        raise RefusedError("You watch too many submissions at once; close some pages.", 429)
+    submissions.watching[job.submitter] += 1
+    try:
+        yield job
+    finally:
+        submissions.watching[job.submitter] -= 1
+
+
+@router.get(
+    "/submissions/{identifier}/events",
+    summary="Live progress as server-sent events",
+    response_class=EventSourceResponse,
+)
+async def events(
+    site: CurrentSite, submissions: CurrentSubmissions, watched: Annotated[Job, Depends(watched_job)]
+) -> AsyncIterator[Plain]:
     """The submission whenever it changes, until it is finished."""
-    with ExitStack() as refused:
-        refused.enter_context(submissions.watching(job.submitter))  # refused before the answer begins
-        watched = refused.pop_all()
-    changes = _changes(request, site, job.id, watched)
-    return StreamingResponse(changes, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
-
-
-async def _changes(request: Request, site: Site, identifier: str, watched: ExitStack) -> AsyncIterator[str]:
-    submissions = cast(Submissions, site.submissions)
+    job: Job | None = watched
     last, end = None, time.monotonic() + LONGEST_WATCH
-    with watched:
-        while time.monotonic() < end and not await request.is_disconnected():
-            job = await run_in_threadpool(submissions.jobs.get, identifier)
-            if job is None:
-                return
-            if job != last:
-                now = await run_in_threadpool(lambda job: _with_scores(site, submissions.current(job)), job)
-                yield f"data: {msgspec.json.encode(now).decode()}\n\n"
-            last = job
-            if not job.open:
-                return
-            await asyncio.sleep(EVENT_SECONDS)
+    while job is not None and time.monotonic() < end:
+        if job != last:
+            yield await run_in_threadpool(_with_scores, site, job)
+        if not job.open:
+            return
+        await asyncio.sleep(EVENT_SECONDS)
+        last, job = job, await run_in_threadpool(submissions.get, job.id)
 
 
 @router.post("/submissions/{identifier}/publish", summary="Publish a finished submission")
 def publish(site: CurrentSite, submissions: CurrentSubmissions, job: OwnedJob) -> Plain:
     """The published submission."""
-    submissions.publish(job)
-    return _with_scores(site, submissions.current(job))
+    return _with_scores(site, submissions.publish(job))
 
 
 @router.delete("/submissions/{identifier}", status_code=204, summary="Withdraw a submission")

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.datasets.plausibility import Finding
 from stereogauge.datasets.validation import check_map
 from stereogauge.errors import FileError, StereogaugeError
-from stereogauge.evaluation.evaluate import evaluate_cell
-from stereogauge.evaluation.worker import PlannedCell
+from stereogauge.evaluation.evaluate import evaluate_cell, run_facts
 from stereogauge.io.files import load_disparity
 from stereogauge.masks.scene_regions import SceneRegions
-from stereogauge.model import Scene
+from stereogauge.model import DisparitySource, ResultSet, Scene
 from stereogauge.protocol import Protocol
-from stereogauge.scores.score import CellScores
+from stereogauge.scores.column import VersionedColumn
+from stereogauge.scores.score import Score
 
 HIDDEN_SENTENCE = (
     "This map does not look like a disparity map of the left view ({kind}); check its sign, scale and view."
@@ -35,9 +36,9 @@ class HostError(StereogaugeError):
         return cls(f"The scene {scene.id} cannot be read: {why}")
 
 
-def doubts(cell: PlannedCell, scene: Scene, hidden: bool) -> list[Finding]:
+def doubts(estimate: DisparitySource, scene: Scene, hidden: bool) -> list[Finding]:
     """What the left map looks like against the ground truth, without numbers where that is hidden."""
-    found = check_map(cell.estimate, scene) if scene.has("gt") else []
+    found = check_map(estimate, scene) if scene.has("gt") else []
     for one in found:
         if one.kind in HOSTS_FAULTS:
             raise HostError.unreadable(scene, one.sentence)
@@ -46,21 +47,20 @@ def doubts(cell: PlannedCell, scene: Scene, hidden: bool) -> list[Finding]:
     return [replace(one, kind=f"{one.kind}, hidden", sentence=HIDDEN_SENTENCE.format(kind=one.kind)) for one in found]
 
 
-def scores(cell: PlannedCell, scene: Scene, protocol: Protocol) -> CellScores:
+def scores(result: ResultSet, scene: Scene, protocol: Protocol, columns: tuple[VersionedColumn, ...]) -> list[Score]:
     """The scores of a submission on a scene; its confidence maps were written as higher = surer."""
     try:
-        confidence = cell.confidence
+        confidence = ConfidenceSource.of(result, scene.id)
         if confidence is not None and confidence.kind == "sigma":
-            confidence = replace(confidence, source=-load_disparity(confidence.source))
-        found = evaluate_cell(
-            load_disparity(cell.estimate),
+            confidence = ConfidenceSource(-load_disparity(confidence.source), "lower", "sigma")
+        return evaluate_cell(
+            result.maps[scene.id],
             SceneRegions(scene, protocol),
-            [column.column for column in cell.columns],
-            algorithm=cell.algorithm,
-            right_estimate=cell.right_estimate,
+            [column.column for column in columns],
+            algorithm=result.name,
+            right_estimate=result.right_maps.get(scene.id),
             confidence=confidence,
-            extras=cell.extras,
+            extras=run_facts(result, scene.id),
         )
-        return CellScores.of_scores(found, cell.columns)
     except (FileError, OSError) as trouble:
         raise HostError.unreadable(scene, trouble) from trouble
