@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import typing
-from typing import Annotated, cast
+from collections.abc import Awaitable, Callable
+from operator import attrgetter
+from typing import Annotated, Any, cast
 
-from fastapi import Depends, Query, Request
+from fastapi import Depends, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from stereogauge.loading import entry_types
 from stereogauge.scores.scope import LEAST_COVERAGE, Aggregation, MissingRule, Names, Scope, coverage_of
+from stereogauge.web.load import ConcurrencyLimit
 from stereogauge.web.selection import SelectionQuery
 from stereogauge.web.site import Site
 
@@ -25,6 +29,30 @@ async def current_site(request: Request) -> Site:
 
 
 CurrentSite = Annotated[Site, Depends(current_site)]
+
+Answer = Callable[[Callable[[Site], Any]], Awaitable[Response]]
+"""Makes the response of a call from a function of the site, or takes the kept one."""
+
+
+def _in_turn(limit: Callable[[Site], ConcurrencyLimit]) -> Any:
+    """Answers that are computed in turn with others that take as long."""
+
+    async def answer(request: Request, site: CurrentSite) -> Answer:
+        return lambda make: limit(site).run(request, lambda: site.answers.give(request, lambda: make(site)))
+
+    return Depends(answer)
+
+
+async def kept_answer(request: Request, site: CurrentSite) -> Callable[..., Response]:
+    """Answers that are computed at once; they are kept for at most as many seconds as are given."""
+    return lambda make, seconds=math.inf: site.answers.give(request, lambda: make(site), seconds)
+
+
+AtOnce = Annotated[Callable[..., Response], Depends(kept_answer)]
+Tables = Annotated[Answer, _in_turn(attrgetter("tables"))]
+Decisions = Annotated[Answer, _in_turn(attrgetter("decisions"))]
+Statistics = Annotated[Answer, _in_turn(attrgetter("statistics"))]
+Pictures = Annotated[Answer, _in_turn(attrgetter("pictures"))]
 
 
 async def own_submission(

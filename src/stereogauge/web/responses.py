@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fastapi import Request, Response
-from pydantic import BaseModel, TypeAdapter
+from pydantic import TypeAdapter
 
 from stereogauge.text import json_values
 from stereogauge.web.cache import RecentCache
@@ -52,8 +52,6 @@ def fresh(answer: Any) -> Response:
 def _encoded(answer: Any) -> tuple[bytes, str, str]:
     if isinstance(answer, Response):
         data, kind = bytes(answer.body), answer.headers["content-type"]
-    elif isinstance(answer, BaseModel):
-        data, kind = answer.model_dump_json().encode(), "application/json"
     else:
         data, kind = TypeAdapter(Any).dump_json(answer), "application/json"
     return data, hashlib.sha256(data).hexdigest()[:24], kind

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
 from stereogauge import tuning
 from stereogauge.errors import MissingDependency
-from stereogauge.web.dependencies import CurrentSite
+from stereogauge.web.dependencies import AtOnce
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.site import Site
 
@@ -29,9 +29,9 @@ def known_studies(site: Site) -> list[dict[str, Any]]:
 
 
 @router.get("/tuning", summary="Studies")
-def studies(request: Request, site: CurrentSite) -> Response:
+def studies(answer: AtOnce) -> Response:
     """Every study."""
-    return site.answers.give(request, lambda: known_studies(site), SECONDS_KEPT)
+    return answer(known_studies, SECONDS_KEPT)
 
 
 def known_store(site: Site, study: str) -> str:
@@ -43,16 +43,16 @@ def known_store(site: Site, study: str) -> str:
 
 
 @router.get("/tuning/{study}", summary="One study")
-def study(request: Request, site: CurrentSite, study: str) -> Response:
+def study(answer: AtOnce, study: str) -> Response:
     """The gain over the default, every trial, and which parameters matter."""
-    return site.answers.give(request, lambda: tuning.study_summary(known_store(site, study), study), SECONDS_KEPT)
+    return answer(lambda site: tuning.study_summary(known_store(site, study), study), SECONDS_KEPT)
 
 
 @router.get("/tuning/{study}/figures", summary="The figures of a study in Vega-Lite")
-def figures(request: Request, site: CurrentSite, study: str) -> Response:
+def figures(answer: AtOnce, study: str) -> Response:
     """`trials` (the trade-off of two objectives or the history of one) and `importance`; null without trials."""
 
-    def make() -> dict[str, Any]:
+    def make(site: Site) -> dict[str, Any]:
         result = tuning.load_result(known_store(site, study), study)
         several = any(len(trial.values or ()) > 1 for trial in result.complete)
         trials = tuning.trade_off_data if several else tuning.history_data
@@ -61,4 +61,4 @@ def figures(request: Request, site: CurrentSite, study: str) -> Response:
             "importance": tuning.importance_data(result).page_spec() if result.importance else None,
         }
 
-    return site.answers.give(request, make, SECONDS_KEPT)
+    return answer(make, SECONDS_KEPT)

@@ -7,16 +7,25 @@ from typing import Annotated, cast
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from stereogauge.confidence_measures.sparsification import GOOD_RANGE
-from stereogauge.web.dependencies import CurrentSite, DatasetName, OwnSubmission, ProtocolName, Selected
-from stereogauge.web.responses import Plain, fresh, tagged
-from stereogauge.web.scenes.confidence import ConfidenceAnswer, ConfidenceQuery, confidence_answer
+from stereogauge.web.dependencies import (
+    AtOnce,
+    CurrentSite,
+    DatasetName,
+    OwnSubmission,
+    Pictures,
+    ProtocolName,
+    Selected,
+)
+from stereogauge.web.responses import fresh, tagged
+from stereogauge.web.scenes.confidence import ConfidenceQuery, confidence_answer
 from stereogauge.web.scenes.contrasts import contrast_answer
-from stereogauge.web.scenes.layers import LayerInfo, LayerName, LayerQuery
+from stereogauge.web.scenes.layers import LayerName, LayerQuery
 from stereogauge.web.scenes.pixels import blocks_answer, cloud_answer, objects_answer, pixel_answer, scene_answer
 from stereogauge.web.scenes.reader import SceneQuery
 
 AlgorithmName = Annotated[str | None, Query(description="Whose map.")]
 MOST_ALGORITHMS = 8
+Few = Annotated[list[str] | None, Query(max_length=MOST_ALGORITHMS)]
 MOST_LETTERS = 4000
 
 router = APIRouter(tags=["scenes"])
@@ -89,20 +98,15 @@ async def numbers(request: Request, site: CurrentSite, layer: RequestedLayer) ->
     return fresh(Response(text, media_type="text/csv; charset=utf-8"))
 
 
-@router.get("/scenes/{scene:path}/layers/{layer}", response_model=LayerInfo, summary="The legend of a layer")
-async def legend(request: Request, site: CurrentSite, layer: RequestedLayer) -> Response:
+@router.get("/scenes/{scene:path}/layers/{layer}", summary="The legend of a layer")
+async def legend(answer: Pictures, layer: RequestedLayer) -> Response:
     """Title, unit, range and colours of a picture."""
-    return await site.pictures.run(request, lambda: site.answers.give(request, lambda: site.painter.png(layer)[2]))
+    return await answer(lambda site: site.painter.png(layer)[2])
 
 
 @router.get("/scenes/{scene:path}/pixel", summary="Values under the pointer")
 async def pixel(
-    request: Request,
-    site: CurrentSite,
-    asked: AskedScene,
-    x: int,
-    y: int,
-    algorithms: Annotated[list[str] | None, Query(max_length=MOST_ALGORITHMS)] = None,
+    request: Request, site: CurrentSite, asked: AskedScene, x: int, y: int, algorithms: Few = None
 ) -> Response:
     """The values at one pixel."""
     values = await site.pictures.run(request, lambda: pixel_answer(site.scenes, asked, x, y, algorithms or []))
@@ -111,77 +115,54 @@ async def pixel(
 
 @router.get("/scenes/{scene:path}/cloud", summary="Points in space")
 async def cloud(
-    request: Request,
-    site: CurrentSite,
+    answer: Pictures,
     asked: AskedScene,
     algorithm: AlgorithmName = None,
     points: Annotated[int, Query(ge=100, le=200_000)] = 40_000,
 ) -> Response:
     """The ground truth or an estimate as points."""
-    return await site.pictures.run(
-        request, lambda: site.answers.give(request, lambda: cloud_answer(site.scenes, asked, algorithm, points))
-    )
+    return await answer(lambda site: cloud_answer(site.scenes, asked, algorithm, points))
 
 
 @router.get("/scenes/{scene:path}/blocks", summary="Where a metric's errors lie")
 async def blocks(
-    request: Request,
-    site: CurrentSite,
+    answer: Pictures,
     asked: AskedScene,
     algorithm: str,
     metric: Annotated[str | None, Query(description="Default: the absolute error.")] = None,
     region: Annotated[str | None, Query(description="Only errors inside it, for example `near&textureless`.")] = None,
 ) -> Response:
     """The blocks with most of a metric's error."""
-
-    def make() -> list[Plain]:
-        return blocks_answer(site.scenes, asked, algorithm, metric, region)
-
-    return await site.pictures.run(request, lambda: site.answers.give(request, make))
+    return await answer(lambda site: blocks_answer(site.scenes, asked, algorithm, metric, region))
 
 
 @router.get("/scenes/{scene:path}/objects", summary="Scores by object")
-async def objects(
-    request: Request,
-    site: CurrentSite,
-    asked: AskedScene,
-    algorithms: Annotated[list[str] | None, Query(max_length=MOST_ALGORITHMS)] = None,
-) -> Response:
+async def objects(answer: Pictures, asked: AskedScene, algorithms: Few = None) -> Response:
     """Every plane, fine structure and foreground object with its place, and the metrics that fit it."""
-
-    def make() -> list[Plain]:
-        return objects_answer(site.scenes, asked, algorithms or [])
-
-    return await site.pictures.run(request, lambda: site.answers.give(request, make))
+    return await answer(lambda site: objects_answer(site.scenes, asked, algorithms or []))
 
 
 @router.get("/scenes/{scene:path}/contrast", summary="Where two algorithms differ")
 async def contrast(
-    request: Request,
-    site: CurrentSite,
+    answer: Pictures,
     asked: AskedScene,
     first: str,
     second: str,
     column: Annotated[str, Query(description="A column that calls pixels wrong, such as bad@1:nonocc.")],
 ) -> Response:
     """The crops in which two algorithms differ most."""
-
-    def make() -> Plain:
-        return contrast_answer(site.scenes, asked, first, second, column)
-
-    return await site.pictures.run(request, lambda: site.answers.give(request, make))
+    return await answer(lambda site: contrast_answer(site.scenes, asked, first, second, column))
 
 
 @router.get("/scenes/{scene:path}/about", summary="What can be shown of a scene")
-def about(request: Request, site: CurrentSite, asked: AskedScene) -> Response:
+def about(answer: AtOnce, asked: AskedScene) -> Response:
     """Size, calibration, layers and maps of a scene."""
-    return site.answers.give(request, lambda: scene_answer(site.scenes, asked))
+    return answer(lambda site: scene_answer(site.scenes, asked))
 
 
-@router.get("/confidence", response_model=ConfidenceAnswer, summary="Sparsification curves")
+@router.get("/confidence", summary="Sparsification curves")
 async def confidence(
-    request: Request,
-    site: CurrentSite,
+    answer: Pictures,
     selected: Selected,
     scene: Annotated[str | None, Query(description="Default: the first with a confidence map.")] = None,
     threshold: Annotated[
@@ -207,9 +188,4 @@ async def confidence(
     """The curves of every confidence map of a scene."""
     wanted = [name.strip() for name in sgm.split(",") if name.strip()]
     query = ConfidenceQuery(scene, threshold, region, error, wanted, sigma, temperature, ndisp, (low, high))
-
-    def make() -> ConfidenceAnswer:
-        cube = site.scores.values(selected)
-        return confidence_answer(site.scenes, cube, selected, query, site.source.styles(cube.algorithms))
-
-    return await site.pictures.run(request, lambda: site.answers.give(request, make))
+    return await answer(lambda site: confidence_answer(site.scenes, site.scores.values(selected), selected, query))

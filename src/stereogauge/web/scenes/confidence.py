@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel
 
 from stereogauge.confidence_measures.declaration import parse_measure
 from stereogauge.confidence_measures.evaluation import combination_bound, single_maps
@@ -24,14 +23,16 @@ from stereogauge.confidence_measures.sparsification import (
 )
 from stereogauge.datasets.declaration import dataset_threshold, search_range, stated_range
 from stereogauge.errors import StereogaugeError
-from stereogauge.figures.chart import Chart, Spec
+from stereogauge.figures.chart import Chart
 from stereogauge.figures.confidence import BOUND, ORACLE, RANDOM, REFERENCES, SOLID, Line, Panel, curve_panels
 from stereogauge.figures.palette import GREY, Styles, algorithm_styles
 from stereogauge.matching.run import match
-from stereogauge.model import DisparityMap, Scene
+from stereogauge.model import Calibration, DisparityMap, Scene
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.stages import checkpoint
+from stereogauge.text import json_value
 from stereogauge.web.errors import UnknownChoiceError
+from stereogauge.web.responses import Plain
 from stereogauge.web.scenes.reader import SceneQuery, SceneReader, SceneView
 from stereogauge.web.selection import SelectionQuery
 from stereogauge.web.source import scene_places
@@ -44,67 +45,6 @@ MOST_MEASURES = 16
 """Measures of our SGM that a visitor may have computed at once."""
 ELSEWHERE = {"gt": "the ground truth", "model": "a trained model"}
 """What measures of the command line need and those of the site do without."""
-
-
-class Curve(BaseModel):
-    """The error of the most confident pixels by the share of pixels kept: a share of bad pixels, or px.
-
-    `oracle` removes the largest errors first, `random` removes in proportion; `auc` is the mean over all densities.
-    `range_mean` is the mean share of bad pixels over the densities that were requested. `better` is the direction of
-    the map, `declared` whether its `results.toml` says so.
-    """
-
-    algorithm: str
-    measure: str
-    bad: list[float]
-    oracle: list[float]
-    random: float
-    auc: float
-    range_mean: float | None
-    optimal_auc: float
-    ause: float
-    aurg: float
-    better: Literal["higher", "lower"]
-    declared: bool
-
-
-class Bound(BaseModel):
-    """Bad pixels that each of `measures` would keep at density φ, as a share of the φ·N kept ones.
-
-    A combination of measures, such as their product, is none of them.
-
-    Together the measures keep fewer pixels than φ (`kept`), so that at its own density a single measure may leave
-    fewer bad pixels.
-    """
-
-    algorithm: str
-    measures: list[str]
-    density: list[float]
-    bad: list[float]
-    kept: list[float]
-
-
-class ConfidenceAnswer(BaseModel):
-    """Curves on one scene; `available` lists every (algorithm, scene) with a confidence map and public ground truth.
-
-    `threshold` is the dataset's own unless another was requested. `ndisp` is how many disparities our matcher searched,
-    and `ndisp_from` what says so: the request, the scene or dataset, or its ground truth, which favours the matcher.
-    `density_range` are the densities of each curve's `range_mean`.
-    """
-
-    scene: str
-    threshold: float
-    error: str
-    unit: str
-    region: str
-    density_range: tuple[float, float]
-    ndisp: int | None = None
-    ndisp_from: Literal["request", "scene", "ground truth"] | None = None
-    density: list[float]
-    curves: list[Curve]
-    bounds: list[Bound]
-    figure: Spec | None = None
-    available: list[tuple[str, str]]
 
 
 class MapsOf(NamedTuple):
@@ -134,10 +74,14 @@ class ConfidenceQuery(NamedTuple):
     densities: tuple[float, float] = GOOD_RANGE
 
 
-def confidence_answer(
-    scenes: SceneReader, cube: ScoreCube, selected: SelectionQuery, query: ConfidenceQuery, styles: Styles
-) -> ConfidenceAnswer:
-    """The curves of every selected algorithm with confidence maps on a scene."""
+def confidence_answer(scenes: SceneReader, cube: ScoreCube, selected: SelectionQuery, query: ConfidenceQuery) -> Plain:
+    """The curves of every selected algorithm with confidence maps on a scene; see `_curves` and `_bound`.
+
+    `available` lists every (algorithm, scene) with a confidence map and public ground truth. `threshold` is the
+    dataset's own unless another was requested. `ndisp` is how many disparities our matcher searched, and `ndisp_from`
+    what says so: the request, the scene or dataset, or its ground truth, which favours the matcher. `density_range` are
+    the densities of each curve's `range_mean`.
+    """
     places = {
         name: place for name, place in scene_places(cube).items() if not scenes.hidden(place.scene, place.dataset)
     }
@@ -154,11 +98,11 @@ def confidence_answer(
         raise StereogaugeError(f"A range of densities goes up; found {low:g} to {high:g}.")
     threshold = query.threshold or dataset_threshold(places[chosen].dataset if chosen in places else "")
     kind = parse_error(f"bad@{threshold:.12g}" if query.error == "bad" else query.error)
-    answer = ConfidenceAnswer(
-        scene=chosen, threshold=threshold, error=str(kind), unit="px" if kind.magnitude else "%",
-        region=query.region, density_range=query.densities, density=DENSITIES.tolist(), curves=[], bounds=[],
-        available=present,
-    )  # fmt: skip
+    answer: Plain = {
+        "scene": chosen, "threshold": threshold, "error": str(kind), "unit": "px" if kind.magnitude else "%",
+        "region": query.region, "density_range": query.densities, "ndisp": None, "ndisp_from": None,
+        "density": DENSITIES.tolist(), "curves": [], "bounds": [], "figure": None, "available": present,
+    }  # fmt: skip
     if not chosen:
         return answer
     if chosen not in cube.scenes:
@@ -166,58 +110,57 @@ def confidence_answer(
     view = scenes.view(SceneQuery(chosen, selected.protocol, selected.submission, selected.dataset))
     scenes.refuse_hidden(view, "sparsification curves are")
     judged = [_beside(scenes, view, name) for name in dict.fromkeys(n for n, scene in present if scene == chosen)]
-    truth = scenes.truth(view)
+    truth, mask = scenes.truth(view), None
     if query.region == PAPER_DOMAIN and not query.sgm:
         query = query._replace(sgm=(*PAPER, "product"))
-    matched = _matched(scenes, view, query) if query.sgm else None
-    if matched is not None:
+    if query.sgm:
+        matched = _matched(scenes, view, query)
         stated = stated_range(view.scene) is not None
-        answer.ndisp = matched.ndisp
-        answer.ndisp_from = "request" if query.ndisp else "scene" if stated else "ground truth"
+        said_by = "request" if query.ndisp else "scene" if stated else "ground truth"
+        answer |= {"ndisp": matched.ndisp, "ndisp_from": said_by}
         judged.append(MapsOf(SGM, matched.raw, matched.maps, dict.fromkeys(matched.maps, "lower")))
-    if matched is not None and query.region == PAPER_DOMAIN:
-        truth, mask = matched.domain
-    else:
-        mask = scenes.mask(view, query.region)
-    for one in judged:
-        answer.curves += _curves(one, view, truth, kind, mask, query.densities)
-        single = one._replace(maps=single_maps(one.maps))
-        if not kind.magnitude and len(single.maps) > 1:
-            answer.bounds.append(_bound(single, view, truth, kind, mask))
-    if answer.curves:
-        answer.figure = _chart(answer, styles).page_spec()
+        if query.region == PAPER_DOMAIN:
+            truth, mask = matched.domain
+    pixels = Judged(truth, scenes.mask(view, query.region) if mask is None else mask, kind, view.scene.calibration)
+    curves = [curve for one in judged for curve in _curves(one, pixels, query.densities)]
+    singles = [one._replace(maps=single_maps(one.maps)) for one in judged if not kind.magnitude]
+    bounds = [_bound(one, pixels) for one in singles if len(one.maps) > 1]
+    answer |= json_value({"curves": curves, "bounds": bounds})
+    if curves:
+        answer["figure"] = _chart(answer, scenes.source.styles(cube.algorithms)).page_spec()
     return answer
 
 
-def _chart(answer: ConfidenceAnswer, styles: Styles) -> Chart:
+def _chart(answer: Plain, styles: Styles) -> Chart:
     """The curves of every map, with the oracle and the random line of each algorithm."""
     percent = 100 * DENSITIES[1:]  # at density 0 there is no pixel and no share of bad ones
-    factor = 1 if answer.unit == "px" else 100
+    factor = 1 if answer["unit"] == "px" else 100
 
     def line(label: str, values: Sequence[float], shade: str, dash: tuple[int, ...] = SOLID) -> Line:
-        return Line(label, percent, factor * np.array(values[1:]), shade, dash, 2.0 if dash == SOLID else 1.4)
+        drawn = factor * np.array(values[1:], np.float64)
+        return Line(label, percent, drawn, shade, dash, 2.0 if dash == SOLID else 1.4)
 
     def reference(kind: str, label: str, values: Sequence[float], algorithm: str) -> Line:
         shade, dash = REFERENCES[kind]
         return line(label, values, shade if several else shades[algorithm], dash)
 
     # One curve has its algorithm's colour; measures of one algorithm have different colours.
-    counts = Counter(one.algorithm for one in answer.curves)
+    pairs = [(one["algorithm"], one["measure"]) for one in answer["curves"]]
+    counts = Counter(algorithm for algorithm, _ in pairs)
     shades = {name: styles[name].colour if name in styles else GREY for name in counts}
-    several = algorithm_styles(f"{one.algorithm} {one.measure}" for one in answer.curves if counts[one.algorithm] > 1)
+    several = algorithm_styles(f"{algorithm} {measure}" for algorithm, measure in pairs if counts[algorithm] > 1)
     lines: list[Line] = []
-    for one in answer.curves:
-        label = f"{one.algorithm} {one.measure}"
-        drawn = line(label, one.bad, several[label].colour if label in several else shades[one.algorithm])
-        lines.append(drawn._replace(about={"algorithm": one.algorithm, "measure": one.measure}))
-    for one in {curve.algorithm: curve for curve in reversed(answer.curves)}.values():
-        flat = [one.random] * len(DENSITIES)
-        lines.append(reference(ORACLE, f"oracle of {one.algorithm}", one.oracle, one.algorithm))
-        lines.append(reference(RANDOM, f"random, {one.algorithm}", flat, one.algorithm))
-    for bound in answer.bounds:
-        label = f"bad pixels that every measure of {bound.algorithm} keeps"
-        lines.append(reference(BOUND, label, bound.bad, bound.algorithm))
-    y_label = f"{answer.error} of them [{answer.unit}]"
+    for one, (algorithm, measure) in zip(answer["curves"], pairs, strict=True):
+        label = f"{algorithm} {measure}"
+        drawn = line(label, one["bad"], several[label].colour if label in several else shades[algorithm])
+        lines.append(drawn._replace(about={"algorithm": algorithm, "measure": measure}))
+    for name, one in {curve["algorithm"]: curve for curve in reversed(answer["curves"])}.items():
+        lines.append(reference(ORACLE, f"oracle of {name}", one["oracle"], name))
+        lines.append(reference(RANDOM, f"random, {name}", [one["random"]] * len(DENSITIES), name))
+    for bound in answer["bounds"]:
+        label = f"bad pixels that every measure of {bound['algorithm']} keeps"
+        lines.append(reference(BOUND, label, bound["bad"], bound["algorithm"]))
+    y_label = f"{answer['error']} of them [{answer['unit']}]"
     x_label = "pixels kept, most confident first [%]"
     return curve_panels("Sparsification", "", [Panel("", tuple(lines))], y_label, x_label=x_label, number=".2f")
 
@@ -278,50 +221,65 @@ def match_scene(
     return Matched(result.ndisp, result.raw, maps, domain_of(scene, result, PAPER_DOMAIN))
 
 
-def _curves(
-    given: MapsOf,
-    view: SceneView,
-    truth: DisparityMap,
-    kind: ErrorKind,
-    mask: NDArray[np.bool_],
-    densities: tuple[float, float],
-) -> list[Curve]:
+class Judged(NamedTuple):
+    """The pixels on which confidence is judged, and by which error."""
+
+    truth: DisparityMap
+    mask: NDArray[np.bool_]
+    kind: ErrorKind
+    calibration: Calibration
+
+
+def _curves(given: MapsOf, pixels: Judged, densities: tuple[float, float]) -> list[Plain]:
+    """The error of the most confident pixels by the share of pixels kept: a share of bad pixels, or px.
+
+    `oracle` removes the largest errors first, `random` removes in proportion; `auc` is the mean over all densities.
+    `range_mean` is the mean share of bad pixels over the densities that were requested. `better` is the direction of
+    the map, `declared` whether its `results.toml` says so.
+    """
     found = []
     for measure, values in given.maps.items():
         checkpoint()
-        curve = sparsify_by(kind, values, given.estimate, truth, mask, calibration=view.scene.calibration)
+        curve = sparsify_by(
+            pixels.kind, values, given.estimate, pixels.truth, pixels.mask, calibration=pixels.calibration
+        )
         direction = given.directions[measure]
         rate = None
         if isinstance(curve, SparsificationCurve):
             rate = curve.area(*densities) / (densities[1] - densities[0])
         found.append(
-            Curve(
-                algorithm=given.algorithm,
-                measure=measure,
-                bad=curve.rates(DENSITIES).tolist(),
-                oracle=curve.oracle.rates(DENSITIES).tolist(),
-                random=float(curve.rates([1.0])[0]),
-                auc=curve.auc,
-                range_mean=rate,
-                optimal_auc=curve.oracle.auc,
-                ause=curve.ause,
-                aurg=curve.aurg,
-                better=direction or "higher",
-                declared=direction is not None,
-            )
+            {
+                "algorithm": given.algorithm,
+                "measure": measure,
+                "bad": curve.rates(DENSITIES),
+                "oracle": curve.oracle.rates(DENSITIES),
+                "random": float(curve.rates([1.0])[0]),
+                "auc": curve.auc,
+                "range_mean": rate,
+                "optimal_auc": curve.oracle.auc,
+                "ause": curve.ause,
+                "aurg": curve.aurg,
+                "better": direction or "higher",
+                "declared": direction is not None,
+            }
         )
     return found
 
 
-def _bound(given: MapsOf, view: SceneView, truth: DisparityMap, kind: ErrorKind, mask: NDArray[np.bool_]) -> Bound:
-    domain = mask & np.isfinite(truth)
-    bad = kind.bad(given.estimate, truth, view.scene.calibration)
+def _bound(given: MapsOf, pixels: Judged) -> Plain:
+    """Bad pixels that each of `measures` would keep at density φ, as a share of the φ·N kept ones.
+
+    A combination of measures, such as their product, is none of them. Together the measures keep fewer pixels than φ
+    (`kept`), so that at its own density a single measure may leave fewer bad pixels.
+    """
+    domain = pixels.mask & np.isfinite(pixels.truth)
+    bad = pixels.kind.bad(given.estimate, pixels.truth, pixels.calibration)
     bound = combination_bound(given.maps, bad, domain)
     kept = np.maximum(DENSITIES * domain.sum(), 1.0)
-    return Bound(
-        algorithm=given.algorithm,
-        measures=list(given.maps),
-        density=DENSITIES.tolist(),
-        bad=(bound.counts(DENSITIES) / kept).tolist(),
-        kept=bound.densities(DENSITIES).tolist(),
-    )
+    return {
+        "algorithm": given.algorithm,
+        "measures": list(given.maps),
+        "density": DENSITIES,
+        "bad": bound.counts(DENSITIES) / kept,
+        "kept": bound.densities(DENSITIES),
+    }

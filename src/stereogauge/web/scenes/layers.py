@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
-from pydantic import BaseModel
 
 from stereogauge.errors import NotApplicable, StereogaugeError
 from stereogauge.figures.geometry import SET_LAYERS
 from stereogauge.figures.pictures import (
     COLOUR_MAPS,
+    MISSING,
+    Crop,
     LegendEntry,
     PictureFigure,
     PicturePanel,
@@ -34,6 +36,7 @@ from stereogauge.scores.column import metric_of
 from stereogauge.web.cache import RecentCache
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.hiding import coarse
+from stereogauge.web.responses import Plain, plain
 from stereogauge.web.scenes.contrasts import contrasted, hardness
 from stereogauge.web.scenes.reader import SceneQuery, SceneReader, SceneView
 
@@ -52,7 +55,6 @@ LayerName = Literal[
     "closer",
     "hard",
 ]
-LAYERS: tuple[str, ...] = get_args(LayerName)
 MOST_PICTURE_BYTES = 128 << 20
 MOST_VALUES = 4_000_000
 ERROR_CLIP = 5.0
@@ -90,57 +92,38 @@ class LayerQuery(Struct, frozen=True):
     other: str | None = None
 
 
-class LayerColour(BaseModel):
-    """A colour and its meaning."""
+class Layer(Struct, frozen=True):
+    """Colours (height, width, 3 or 4), what their legend says, and the numbers behind them, which a photograph has not.
 
-    text: str
-    colour: str
-
-
-class LayerCrop(BaseModel):
-    """A part of a picture that holds `pixels` of a small set."""
-
-    x: int
-    y: int
-    width: int
-    height: int
-    pixels: int
-
-
-class LayerInfo(BaseModel):
-    """The legend of a layer: title, unit, and the range of its colour bar or the entries for its colours.
-
-    A metric's picture has the score of the pixels that it shows, and crops where these are a small set.
+    `scale` is a picture with the colour scale, where there is one. A metric's picture has the score of the pixels that
+    it shows, and crops, each with its number of pixels, where these are a small set.
     """
 
     title: str
-    unit: str
-    width: int
-    height: int
-    limits: tuple[float, float] | None
-    bar: list[str]
-    legend: list[LayerColour]
-    note: str
-    score: float | None = None
-    crops: list[LayerCrop] = []
-
-
-class Layer(Struct, frozen=True):
-    """Colours (height, width, 3 or 4) and their legend; the numbers that they show, which a photograph has not.
-
-    `scale` is a picture with the colour scale, where there is one.
-    """
-
     colours: NDArray[np.uint8]
-    info: LayerInfo
     values: NDArray[Any] | None = None
+    unit: str = ""
+    legend: Sequence[LegendEntry] = ()
     scale: Picture | None = None
+    note: str = ""
+    score: float | None = None
+    crops: Sequence[tuple[Crop, int]] = ()
 
-
-def colour_bar(kind: str) -> list[str]:
-    """The colour scale of a kind of picture as evenly spaced colours."""
-    table = colour_table(kind)
-    return ["#" + bytes(table[round(255 * level)]).hex() for level in np.linspace(0, 1, BAR_STEPS)]
+    def about(self) -> Plain:
+        """The legend: title, unit, and the range of the colour bar or the entries for the colours."""
+        height, width = self.colours.shape[:2]
+        table = None if self.scale is None else colour_table(self.scale.kind)
+        places = np.linspace(0, 255, BAR_STEPS).round().astype(int)
+        return plain(
+            self,
+            ("title", "unit", "note", "score"),
+            width=width,
+            height=height,
+            limits=None if self.scale is None else picture_limits(self.scale),
+            bar=[] if table is None else ["#" + bytes(table[place]).hex() for place in places],
+            legend=[{"text": one.text, "colour": HATCHED if one.hatched else one.colour} for one in self.legend],
+            crops=[{**crop._asdict(), "pixels": pixels} for crop, pixels in self.crops],
+        )
 
 
 class LayerPainter:
@@ -148,13 +131,13 @@ class LayerPainter:
 
     def __init__(self, scenes: SceneReader) -> None:
         self.scenes = scenes
-        self._layers: RecentCache[tuple[bytes, str, LayerInfo]] = RecentCache(MOST_PICTURE_BYTES)
+        self._layers: RecentCache[tuple[bytes, str, Plain]] = RecentCache(MOST_PICTURE_BYTES)
 
-    def png(self, query: LayerQuery) -> tuple[bytes, str, LayerInfo]:
+    def png(self, query: LayerQuery) -> tuple[bytes, str, Plain]:
         """The file, its entity tag and its legend."""
         return self._layers.get((self.scenes.source.version(), query), lambda: self._encoded(query))
 
-    def _encoded(self, query: LayerQuery) -> tuple[bytes, str, LayerInfo]:
+    def _encoded(self, query: LayerQuery) -> tuple[bytes, str, Plain]:
         import cv2
 
         layer = self.paint(query)
@@ -163,14 +146,13 @@ class LayerPainter:
         options = [cv2.IMWRITE_PNG_COMPRESSION, 2, *(() if query.layer in PHOTOGRAPHS else UNFILTERED)]
         encoded = cv2.imencode(".png", cv2.cvtColor(colours, order), options)[1]
         data = np.asarray(encoded).tobytes()
-        return data, hashlib.sha256(data).hexdigest()[:24], layer.info
+        return data, hashlib.sha256(data).hexdigest()[:24], layer.about()
 
     def svg(self, query: LayerQuery, title: str, caption: str) -> str:
         """The layer under a title, with its colour bar or legend and a caption."""
         layer = self.paint(query)
         panel = PicturePanel(on_white(cut(layer.colours, query.crop, query.width)))
-        legend = [LegendEntry(one.text, one.colour, one.colour == HATCHED) for one in layer.info.legend]
-        return PictureFigure(title, caption, [[panel]], legend, scale=layer.scale).svg()
+        return PictureFigure(title, caption, [[panel]], layer.legend, scale=layer.scale).svg()
 
     def csv(self, query: LayerQuery) -> str:
         """The numbers behind a layer, one line per row of pixels; empty where there is none."""
@@ -231,24 +213,21 @@ class LayerPainter:
             score = bound.value(measurement, bound.metric.region or region or "all")
         except NotApplicable:
             score = math.nan
-        layer = _pictured(picture)
-        crops = [LayerCrop(**crop._asdict(), pixels=size) for crop, size in picture_crops(picture)]
-        stated = {"score": score if math.isfinite(score) else None, "crops": crops}
-        return replace(layer, info=layer.info.model_copy(update=stated))
+        return replace(_pictured(picture), score=score if math.isfinite(score) else None, crops=picture_crops(picture))
 
     def _photograph(self, view: SceneView, side: str) -> Layer:
         image = view.scene.left if side == "left" else view.scene.right
         eight_bit = (image >> 8).astype(np.uint8) if image.dtype == np.uint16 else image.astype(np.uint8)
         colours = np.repeat(eight_bit[..., None], 3, axis=2) if eight_bit.ndim == 2 else eight_bit
-        return Layer(np.ascontiguousarray(colours), _info(f"{side} image", colours))
+        return Layer(f"{side} image", np.ascontiguousarray(colours))
 
     def _region(self, view: SceneView, region: str) -> Layer:
         mask = self.scenes.mask(view, region)
         colours = np.zeros((*mask.shape, 4), np.uint8)
         colours[mask] = (*OVERLAY_COLOUR, 140)
         words = parse_region(region, view.scene.masks).words
-        legend = [LayerColour(text=f"{region}: {words}", colour="#" + bytes(OVERLAY_COLOUR).hex())]
-        return Layer(colours, _info(f"region {region}", colours, legend=legend), mask)
+        legend = [LegendEntry(f"{region}: {words}", "#" + bytes(OVERLAY_COLOUR).hex())]
+        return Layer(f"region {region}", colours, mask, legend=legend)
 
     def _set(self, view: SceneView, name: str) -> Layer:
         """A geometry set of the scene, or a step on the way to it."""
@@ -311,9 +290,8 @@ class LayerPainter:
         title = f"mean error in blocks of about {side} px, clipped at {ERROR_CLIP:g} px"
         unknown = np.isnan(spread)
         layer = _pictured(Picture(title, spread, "sequential", "px", (0.0, ERROR_CLIP), unknown=unknown))
-        legend = [LayerColour(text=MOSTLY_UNKNOWN, colour="#000000")] if unknown.any() else []
-        note = "The ground truth of this scene is hidden."
-        return replace(layer, info=layer.info.model_copy(update={"legend": legend, "note": note}), values=None)
+        legend = [LegendEntry(MOSTLY_UNKNOWN, "#000000")] if unknown.any() else []
+        return replace(layer, legend=legend, note="The ground truth of this scene is hidden.", values=None)
 
 
 def cut(colours: NDArray[np.uint8], crop: tuple[int, int, int] | None, width: int | None) -> NDArray[np.uint8]:
@@ -344,12 +322,11 @@ def greyed(layer: Layer, outside: NDArray[np.bool_], region: str) -> Layer:
         return layer
     colours = layer.colours.copy()
     colours[outside, :3] = NOT_COUNTED
-    entry = LayerColour(text=f"outside {region}: not counted", colour="#" + bytes(NOT_COUNTED).hex())
+    entry = LegendEntry(f"outside {region}: not counted", "#" + bytes(NOT_COUNTED).hex())
     values = layer.values
     if values is not None and values.ndim == 2:
         values = np.where(outside, np.nan, values)
-    info = layer.info.model_copy(update={"legend": [*layer.info.legend, entry]})
-    return replace(layer, colours=colours, info=info, values=values)
+    return replace(layer, colours=colours, legend=[*layer.legend, entry], values=values)
 
 
 def most_confident(values: NDArray[np.float32], density: float) -> NDArray[np.bool_]:
@@ -392,33 +369,11 @@ def on_white(colours: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _disparity(title: str, values: DisparityMap, limits: tuple[float, float]) -> Layer:
-    colours = render_disparity(values, limits)
     scale = Picture(title, values, "disparity", "px", limits)
-    legend = [LayerColour(text="no value", colour=HATCHED)]
-    return Layer(colours, _info(title, colours, "px", limits, colour_bar("disparity"), legend), values, scale)
+    legend = [MISSING._replace(text="no value")]
+    return Layer(title, render_disparity(values, limits), values, "px", legend, scale)
 
 
 def _pictured(picture: Picture) -> Layer:
-    colours = render(picture)
-    legend = [
-        LayerColour(text=one.text, colour=HATCHED if one.hatched else one.colour) for one in legend_entries(picture)
-    ]
-    if picture.kind not in COLOUR_MAPS:
-        return Layer(colours, _info(picture.title, colours, picture.unit, legend=legend), picture.values)
-    bar = colour_bar(picture.kind)
-    info = _info(picture.title, colours, picture.unit, picture_limits(picture), bar, legend)
-    return Layer(colours, info, picture.values, picture)
-
-
-def _info(
-    title: str,
-    colours: NDArray[np.uint8],
-    unit: str = "",
-    limits: tuple[float, float] | None = None,
-    bar: list[str] | None = None,
-    legend: list[LayerColour] | None = None,
-) -> LayerInfo:
-    height, width = colours.shape[:2]
-    return LayerInfo(
-        title=title, unit=unit, width=width, height=height, limits=limits, bar=bar or [], legend=legend or [], note=""
-    )
+    scale = picture if picture.kind in COLOUR_MAPS else None
+    return Layer(picture.title, render(picture), picture.values, picture.unit, legend_entries(picture), scale)

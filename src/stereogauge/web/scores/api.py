@@ -12,8 +12,7 @@ from stereogauge.ranking.model import models
 from stereogauge.ranking.profile import parse_weights
 from stereogauge.scores.scope import MissingPixels, coverage_of
 from stereogauge.scores.selection import missing_pixels_rule
-from stereogauge.tables.score_table import score_table
-from stereogauge.web.dependencies import CurrentSite, Selected
+from stereogauge.web.dependencies import AtOnce, Decisions, Pictures, Selected, Statistics, Tables
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.responses import Plain, tagged
 from stereogauge.web.scores.catalogue import (
@@ -26,8 +25,7 @@ from stereogauge.web.scores.catalogue import (
 )
 from stereogauge.web.scores.decisions import answer_answer, chosen_purpose, explain_answer
 from stereogauge.web.scores.density import density_answer
-from stereogauge.web.scores.rankings import leaderboard_csv, leaderboard_latex, model_options, rank_answer
-from stereogauge.web.scores.reader import aggregation_name
+from stereogauge.web.scores.rankings import leaderboard_file, model_options, rank_answer
 from stereogauge.web.scores.statistics import (
     correlation_answer,
     histogram_answer,
@@ -36,6 +34,7 @@ from stereogauge.web.scores.statistics import (
     stability_answer,
 )
 from stereogauge.web.scores.tables import table_answer
+from stereogauge.web.site import Site
 
 MOST_SCATTERS = 25
 MOST_DRAWS = 5000
@@ -82,11 +81,9 @@ ChosenModel = Annotated[ModelQuery, Depends(model_query)]
 
 
 @router.get("/catalogue", summary="Everything that can be chosen")
-def catalogue(request: Request, site: CurrentSite) -> Response:
+def catalogue(answer: AtOnce) -> Response:
     """Metrics, regions, models, profiles and protocols with their declarations."""
-    return site.answers.give(
-        request, lambda: catalogue_answer(site.source.protocols(), submissions=site.submissions is not None)
-    )
+    return answer(lambda site: catalogue_answer(site.source.protocols(), submissions=site.submissions is not None))
 
 
 @router.get("/catalogue/{kind}/{identifier}.svg", summary="The formula of a metric or region")
@@ -97,65 +94,54 @@ def formula(request: Request, kind: Literal["metrics", "regions"], identifier: s
 
 @router.get("/datasets", summary="Datasets with scores")
 def datasets(
-    request: Request,
-    site: CurrentSite,
+    answer: AtOnce,
     protocol: Annotated[str | None, Query(description="Name or scoring hash of a protocol. Default: any.")] = None,
 ) -> Response:
     """The datasets and their scenes."""
-    return site.answers.give(request, lambda: dataset_entries(site.source, site.scenes.hidden, protocol))
+    return answer(lambda site: dataset_entries(site.source, site.scenes.hidden, protocol))
 
 
 @router.get("/scope", summary="What a scope may hold, and what it holds by default")
-def scope(request: Request, site: CurrentSite, selected: Selected) -> Response:
+def scope(answer: AtOnce, selected: Selected) -> Response:
     """Scenes, algorithms, columns and profiles under a data set and protocol, with the defaults of a scope."""
-    return site.answers.give(request, lambda: scope_answer(site.scores, selected))
+    return answer(lambda site: scope_answer(site.scores, selected))
 
 
 @router.get("/scenes", summary="Scenes with scores, and their gaps")
-def scenes(request: Request, site: CurrentSite, selected: Selected) -> Response:
+def scenes(answer: AtOnce, selected: Selected) -> Response:
     """The scenes, each with the algorithms that lack it."""
-
-    def make() -> list[Plain]:
-        return scene_entries(site.scores.whole(selected), site.scores.hidden) if site.source.protocols() else []
-
-    return site.answers.give(request, make)
+    return answer(
+        lambda site: scene_entries(site.scores.whole(selected), site.scores.hidden) if site.source.protocols() else []
+    )
 
 
 @router.get("/algorithms", summary="Algorithms with scores, and their gaps")
-def algorithms(request: Request, site: CurrentSite, selected: Selected) -> Response:
+def algorithms(answer: AtOnce, selected: Selected) -> Response:
     """The algorithms, each with the scenes that it lacks."""
-
-    def make() -> list[Plain]:
-        return algorithm_entries(site.scores, site.scores.whole(selected)) if site.source.protocols() else []
-
-    return site.answers.give(request, make)
+    return answer(
+        lambda site: algorithm_entries(site.scores, site.scores.whole(selected)) if site.source.protocols() else []
+    )
 
 
 @router.get("/table", summary="Scores of a selection")
 async def table(
-    request: Request,
-    site: CurrentSite,
+    answer: Tables,
     selected: Selected,
     column: Annotated[str | None, Query(description="A column to show scene by scene.")] = None,
 ) -> Response:
     """One row per algorithm, one column per metric and region."""
-    return await site.tables.run(
-        request, lambda: site.answers.give(request, lambda: table_answer(site.scores, selected, column))
-    )
+    return await answer(lambda site: table_answer(site.scores, selected, column))
 
 
 @router.get("/shapes", summary="Radar charts and parallel coordinates")
-async def shapes(request: Request, site: CurrentSite, selected: Selected) -> Response:
+async def shapes(answer: Tables, selected: Selected) -> Response:
     """Every algorithm over all columns at once, as charts in Vega-Lite."""
-    return await site.tables.run(
-        request, lambda: site.answers.give(request, lambda: shapes_answer(site.scores, selected))
-    )
+    return await answer(lambda site: shapes_answer(site.scores, selected))
 
 
 @router.get("/answer", summary="Which algorithm to take, and how sure that is")
 async def answer(
-    request: Request,
-    site: CurrentSite,
+    answer: Decisions,
     selected: Selected,
     profile: ProfileName = None,
     weights: Weights = None,
@@ -169,17 +155,12 @@ async def answer(
     if completeness is not None:
         coverage_of(completeness)
         selected = structs.replace(selected, need=completeness)
-
-    def make() -> Plain:
-        return answer_answer(site.scores, selected, profile, own, requirements)
-
-    return await site.decisions.run(request, lambda: site.answers.give(request, make))
+    return await answer(lambda site: answer_answer(site.scores, selected, profile, own, requirements))
 
 
 @router.get("/explain", summary="Why one algorithm is above another")
 async def explain(
-    request: Request,
-    site: CurrentSite,
+    answer: Decisions,
     selected: Selected,
     first: str,
     second: str,
@@ -188,60 +169,33 @@ async def explain(
 ) -> Response:
     """The explanation of `stereogauge explain`: terms, scenes and regions that sum to the difference."""
     own = parse_weights(weights)
-
-    def make() -> Plain:
-        return explain_answer(site.scores, selected, first, second, profile, own)
-
-    return await site.decisions.run(request, lambda: site.answers.give(request, make))
+    return await answer(lambda site: explain_answer(site.scores, selected, first, second, profile, own))
 
 
 @router.get("/rank", summary="The order that a model gives")
 async def rank(
-    request: Request,
-    site: CurrentSite,
+    tables: Tables,
+    statistics: Statistics,
     selected: Selected,
     model: ChosenModel,
     draws: Annotated[int, Query(ge=0, le=MOST_DRAWS, description="Draws of scenes for intervals; 0: none.")] = 0,
 ) -> Response:
     """The ranking of a selection."""
-
-    def make() -> Response:
-        return site.answers.give(request, lambda: rank_answer(site.scores, selected, *model, draws))
-
-    return await (site.statistics if draws else site.tables).run(request, make)
+    answer = statistics if draws else tables
+    return await answer(lambda site: rank_answer(site.scores, selected, *model, draws))
 
 
 @router.get("/rank.{form}", summary="The leaderboard as CSV or LaTeX", response_class=Response)
-async def download(
-    request: Request, site: CurrentSite, form: Literal["csv", "tex"], selected: Selected, model: ChosenModel
-) -> Response:
+async def download(answer: Tables, form: Literal["csv", "tex"], selected: Selected, model: ChosenModel) -> Response:
     """The ranking with its scores as a file."""
-
-    def make() -> Response:
-        options = site.scores.options(selected, model.name, model.options)
-        ranking = site.scores.ranking(selected, model.name, options, model.missing_pixels)
-        read, aggregation = site.scores.record(selected).protocol, site.scores.aggregation(selected)
-        weights = read.scene_weights if read else None
-        cube = site.scores.with_statistics(selected)
-        compared = ranking.selection.scenes
-        if not site.scores.hidden.splits(cube, compared):
-            cube = cube.select(scenes=compared)
-        scores = score_table(cube, aggregation, weights)
-        if form == "csv":
-            text, kind = leaderboard_csv(ranking, scores, aggregation_name(aggregation)), "text/csv"
-        else:
-            text, kind = leaderboard_latex(ranking, scores), "application/x-tex"
-        return Response(text, media_type=f"{kind}; charset=utf-8")
-
-    response = await site.tables.run(request, lambda: site.answers.give(request, make))
+    response = await answer(lambda site: leaderboard_file(site.scores, selected, *model, form))
     response.headers["Content-Disposition"] = f'attachment; filename="leaderboard.{form}"'
     return response
 
 
 @router.get("/density", summary="Error over density, and scores at equal density")
 async def density(
-    request: Request,
-    site: CurrentSite,
+    answer: Pictures,
     selected: Selected,
     column: Annotated[
         str | None, Query(description="The column of the curves. Default: the first that has some.")
@@ -249,17 +203,16 @@ async def density(
 ) -> Response:
     """The error of each algorithm when only its most confident pixels are kept; orders are at equal density."""
 
-    def make() -> Plain:
+    def make(site: Site) -> Plain:
         private = () if selected.submission is None else site.scenes.private(selected.submission)
         return density_answer(site.scores, site.scenes.hidden, selected, column, private)
 
-    return await site.pictures.run(request, lambda: site.answers.give(request, make))
+    return await answer(make)
 
 
 @router.get("/significance", summary="Which differences are significant")
 async def significance(
-    request: Request,
-    site: CurrentSite,
+    answer: Statistics,
     selected: Selected,
     alpha: Annotated[float, Query(gt=0, lt=1)] = 0.05,
     first: Annotated[str | None, Query(description="With `second`: two algorithms head to head.")] = None,
@@ -274,20 +227,18 @@ async def significance(
 
     With a profile or weights, the weighted score is tested.
     """
-
     own = parse_weights(weights)
 
-    def make() -> Plain:
+    def make(site: Site) -> Plain:
         purpose = chosen_purpose(site.scores, selected, profile, own)
         return significance_answer(site.scores, selected, alpha, first, second, column, purpose)
 
-    return await site.statistics.run(request, lambda: site.answers.give(request, make))
+    return await answer(make)
 
 
 @router.get("/correlation", summary="How much one metric says about another")
 async def correlation(
-    request: Request,
-    site: CurrentSite,
+    answer: Statistics,
     selected: Selected,
     scatter: Annotated[
         list[str] | None,
@@ -297,32 +248,24 @@ async def correlation(
 ) -> Response:
     """r² between all columns, and scatter plots."""
     pairs = [_pair(text) for text in scatter or []]
-    return await site.statistics.run(
-        request,
-        lambda: site.answers.give(request, lambda: correlation_answer(site.scores, selected, pairs, mark or [])),
-    )
+    return await answer(lambda site: correlation_answer(site.scores, selected, pairs, mark or []))
 
 
 @router.get("/histogram", summary="Where the scores of a metric lie")
 async def histogram(
-    request: Request,
-    site: CurrentSite,
+    answer: Statistics,
     selected: Selected,
     metric: Annotated[str, Query(description="A column such as bad@1:nonocc.")],
     mark: Marked = None,
     bins: Annotated[int, Query(ge=2, le=200)] = 20,
 ) -> Response:
     """Counts of the scores of one column."""
-    return await site.statistics.run(
-        request,
-        lambda: site.answers.give(request, lambda: histogram_answer(site.scores, selected, metric, mark or [], bins)),
-    )
+    return await answer(lambda site: histogram_answer(site.scores, selected, metric, mark or [], bins))
 
 
 @router.get("/stability", summary="How easily the winner changes")
 async def stability(
-    request: Request,
-    site: CurrentSite,
+    answer: Statistics,
     selected: Selected,
     profile: ProfileName = None,
     normalisation: Normalisation = None,
@@ -331,9 +274,7 @@ async def stability(
 ) -> Response:
     """Orders under weights drawn around those stated, and under the thresholds of a family."""
     options = model_options("weighted", None, None, profile, normalisation, weights)
-    return await site.statistics.run(
-        request, lambda: site.answers.give(request, lambda: stability_answer(site.scores, selected, options, family))
-    )
+    return await answer(lambda site: stability_answer(site.scores, selected, options, family))
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from fastapi import Response
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
@@ -18,11 +19,12 @@ from stereogauge.ranking.run import about_pixels
 from stereogauge.scores.scope import MissingPixels
 from stereogauge.tables.formats import csv_table, latex_tabular
 from stereogauge.tables.ranking_tables import further_columns, leaderboard
-from stereogauge.tables.table import Cell, Table
+from stereogauge.tables.score_table import score_table
+from stereogauge.tables.table import Cell
 from stereogauge.text import json_value
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.responses import Plain, plain
-from stereogauge.web.scores.reader import ScoreReader
+from stereogauge.web.scores.reader import ScoreReader, aggregation_name
 from stereogauge.web.selection import SelectionQuery
 
 MOST_DRAWN = 100_000_000
@@ -161,18 +163,30 @@ def _intervals(
     return rows, note
 
 
-def leaderboard_csv(ranking: Ranking, scores: Table, aggregation: str) -> str:
-    """One row per algorithm; the selection precedes it in lines that begin with #."""
-    comments = [
-        f"model: {ranking.model} (value: {ranking.value_name})",
-        f"selection: {ranking.selection.caption()}",
-        f"aggregation over scenes: {aggregation}",
-        *ranking.notes,
-    ]
-    return csv_table(leaderboard(ranking, scores), comments)
+def leaderboard_file(
+    scores: ScoreReader,
+    query: SelectionQuery,
+    model: str,
+    options: dict[str, Any],
+    missing_pixels: MissingPixels,
+    form: Literal["csv", "tex"],
+) -> Response:
+    """One row per algorithm with its scores, as CSV or as a tabular for a paper.
 
-
-def leaderboard_latex(ranking: Ranking, scores: Table) -> str:
-    """A tabular for a paper; the selection and the notes of the model precede it as comments."""
-    comments = [f"% {' '.join(line.split())}" for line in (ranking.selection.caption(), *ranking.notes)]
-    return "\n".join([*comments, latex_tabular(leaderboard(ranking, scores))])
+    The selection and the notes of the model precede it as comments.
+    """
+    ranking = scores.ranking(query, model, scores.options(query, model, options), missing_pixels)
+    read, aggregation = scores.record(query).protocol, scores.aggregation(query)
+    cube = scores.with_statistics(query)
+    if not scores.hidden.splits(cube, ranking.selection.scenes):
+        cube = cube.select(scenes=ranking.selection.scenes)
+    table = leaderboard(ranking, score_table(cube, aggregation, read.scene_weights if read else None))
+    caption = ranking.selection.caption()
+    if form == "tex":
+        comments = [f"% {' '.join(line.split())}" for line in (caption, *ranking.notes)]
+        text, kind = "\n".join([*comments, latex_tabular(table)]), "application/x-tex"
+    else:
+        chosen = f"model: {ranking.model} (value: {ranking.value_name})", f"selection: {caption}"
+        over_scenes = f"aggregation over scenes: {aggregation_name(aggregation)}"
+        text, kind = csv_table(table, [*chosen, over_scenes, *ranking.notes]), "text/csv"
+    return Response(text, media_type=f"{kind}; charset=utf-8")
