@@ -107,6 +107,14 @@ class SampledPair(Struct, frozen=True, dict=True):
         found = self.found[at] if corrected is None else corrected(self.found[at])
         return float(np.mean(np.abs(found - self.known[at]) > self.tolerance)) >= ALL_WRONG
 
+    def error_of(self, values: Values) -> float:
+        """The median error that these values would have in place of the estimates; what is not finite is infinite."""
+        return median_error(values, self.known)
+
+    def clipped_error(self, values: Values) -> float:
+        """Their mean error, of which no pixel counts more than a few times the tolerance."""
+        return float(np.mean(np.fmin(np.abs(values - self.known), CLIPPED * self.tolerance)))
+
     def agreement(self, estimates: NDArray[Any] | None = None) -> float:
         """The share of the true disparities that the estimates, or others at these pixels, are close to."""
         return float(self.close(self.estimates if estimates is None else estimates).mean()) if self.rows.size else 0.0
@@ -149,11 +157,6 @@ def median_error(found: Values, known: Values) -> float:
     """The median error; values that are not finite are infinitely wrong."""
     error = np.abs(found - known)
     return median(np.where(np.isfinite(error), error, np.inf))
-
-
-def clipped_error(found: Values, pair: SampledPair) -> float:
-    """The mean error of values for a pair's estimates, of which no pixel counts more than a few times the tolerance."""
-    return float(np.mean(np.fmin(np.abs(found - pair.known), CLIPPED * pair.tolerance)))
 
 
 def rank_correlation(found: Values, known: Values) -> float:
@@ -254,7 +257,7 @@ def wrong_size(estimate: DisparityMap, truth: DisparityMap, scale: float = 1.0) 
     for map_, known, kind, said in reversed(tried):
         pair = sampled(map_, known)
         if pair.error <= pair.tolerance:  # of its error, the factor between both maps says nothing about the place
-            fitting[clipped_error(pair.found / (pair.ratio or 1.0), pair)] = Suspicion(kind, sizes + said)
+            fitting[pair.clipped_error(pair.found / (pair.ratio or 1.0))] = Suspicion(kind, sizes + said)
     neither = f"{sizes}, and neither cropping nor resizing makes it fit; give a map of the ground truth's size."
     return fitting[min(fitting)] if fitting else Suspicion("wrong-size", neither)
 

@@ -15,9 +15,7 @@ import numpy as np
 from stereogauge.datasets.agreement import (
     SampledPair,
     Values,
-    clipped_error,
     flipped,
-    median_error,
     rank_correlation,
     relative_error,
     robust_line,
@@ -91,13 +89,13 @@ def wrong_values(
     if other is not None:
         return other
     explanations = _explanations(rest, calibration, file)
-    errors = [median_error(one.corrected(rest.found), rest.known) for one in explanations]
+    errors = [rest.error_of(one.corrected(rest.found)) for one in explanations]
     spread = float(np.mean(np.abs(rest.known - median(rest.known))))
     enough = min(TELLING * rest.error, rest.tolerance, EXPLAINED * spread + 1e-3 * rest.typical)
     if not min(errors, default=math.inf) <= enough:
         return None
-    left = {one: clipped_error(one.corrected(rest.found), rest) for one in explanations}
-    constant = clipped_error(np.full_like(rest.known, median(rest.known)), rest)
+    left = {one: rest.clipped_error(one.corrected(rest.found)) for one in explanations}
+    constant = rest.clipped_error(np.full_like(rest.known, median(rest.known)))
     explained = CLEARER * constant
     if min(left.values()) > explained:
         return None
@@ -120,7 +118,11 @@ def _explanations(pair: SampledPair, calibration: Calibration, file: DisparityFi
         factors = round_factors(ratio, pair.truth.shape[1])
         rounded = _first_as_good(ratio, factors, lambda factor: pair.found / factor, pair)
         factor = ratio if rounded is None else rounded
-        kind, words = "negated" if factor == -1 else "wrong-scale", _scale_words(pair, factor)
+        size, sign = abs(factor), " and of the wrong sign" if factor < 0 else ""
+        times = f"{size:.3g} times too large" if size > 1 else f"{1 / size:.3g} times too small"
+        kind, words = "wrong-scale", f"The disparities are about {times}{sign} ({pair.medians} px)"
+        if factor == -1:
+            kind, words = "negated", f"The sign is reversed ({pair.medians} px)"
         settings = "" if rounded is None else _settings(file, scale * rounded, offset / rounded)
         found.append(Correction(kind, lambda values: values / factor, words, settings, "; no round scale explains it."))
     if rank_correlation(pair.found, pair.known) < FALLS:
@@ -137,8 +139,8 @@ def _first_as_good(
     best: float, candidates: Sequence[float], corrected: Callable[[float], Values], pair: SampledPair
 ) -> float | None:
     """The best of the round values, where it corrects the map about as well as the best of all values; else None."""
-    errors = {value: median_error(corrected(value), pair.known) for value in candidates}
-    enough = ROUND_ERROR * median_error(corrected(best), pair.known) + ROUND_SHARE * pair.typical
+    errors = {value: pair.error_of(corrected(value)) for value in candidates}
+    enough = ROUND_ERROR * pair.error_of(corrected(best)) + ROUND_SHARE * pair.typical
     smallest = min(errors.values(), default=math.inf)
     if smallest > enough:
         return None
@@ -153,14 +155,8 @@ def round_factors(ratio: float, width: int) -> list[float]:
         return []
     size, sign = abs(ratio), math.copysign(1.0, ratio)
     whole = size if size >= 1 else 1 / size
-    near = [
-        2.0 ** round(math.log2(whole)),
-        10.0 ** round(math.log10(whole)),
-        float(LARGEST_8_BIT),
-        *ROUND_HALVES,
-        float(width),
-    ]
-    near += [float(round(whole))] if whole <= LARGEST_ROUND + 0.5 else []
+    near = [2.0 ** round(math.log2(whole)), 10.0 ** round(math.log10(whole)), float(LARGEST_8_BIT), *ROUND_HALVES]
+    near += [float(width), *([float(round(whole))] if whole <= LARGEST_ROUND + 0.5 else [])]
     close = [value for value in near if abs(value - whole) <= NEAR_ROUND * whole]
     factors = [sign * (value if size >= 1 else 1 / value) for value in dict.fromkeys(close)]
     return [factor for factor in factors if factor != 1]
@@ -178,15 +174,6 @@ def _line(pair: SampledPair) -> list[Correction]:
         f"{shift:+.3g}: was the map {done} for display? Save the disparities themselves."
     )
     return [Correction("wrong-scale", lambda values: (values - shift) / slope, words)]
-
-
-def _scale_words(pair: SampledPair, ratio: float) -> str:
-    if ratio == -1:
-        return f"The sign is reversed ({pair.medians} px)"
-    size = abs(ratio)
-    words = f"{size:.3g} times too large" if size > 1 else f"{1 / size:.3g} times too small"
-    sign = " and of the wrong sign" if ratio < 0 else ""
-    return f"The disparities are about {words}{sign} ({pair.medians} px)"
 
 
 def _is_doffs(shift: float, calibration: Calibration) -> bool:

@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
 
 import msgspec
 from msgspec import Struct
@@ -186,7 +185,12 @@ class _ResumedDownload(Struct, frozen=True):
             if self._tag.exists():
                 headers["If-Range"] = self._tag.read_text(encoding="utf-8")
         try:
-            with requests.Session() as session, _followed(session, url, headers, self.timeout) as response:
+            with requests.get(url, headers=headers, stream=True, timeout=self.timeout) as response:
+                for place in (*(hop.url for hop in response.history[1:]), response.url):
+                    if url.startswith("https:") and not place.startswith("https:"):
+                        raise DatasetError(
+                            f"{url} redirects to the unprotected address {place}; the download was stopped."
+                        )
                 return self._receive(response, url, start)
         except (requests.ConnectionError, requests.Timeout) as error:
             return one_line(error) or type(error).__name__
@@ -242,21 +246,6 @@ class _ResumedDownload(Struct, frozen=True):
         if expected is not None and expected - start > free:
             raise DatasetError(f"{url} has {expected:,} bytes, but only {free:,} are free in {self.part.parent}.")
         return expected
-
-
-def _followed(session: Any, url: str, headers: Mapping[str, str], timeout: float) -> Any:
-    """The answer after all redirects; one that leads from https to another scheme is refused."""
-    address = url
-    for _ in range(session.max_redirects):
-        response = session.get(address, headers=headers, stream=True, timeout=timeout, allow_redirects=False)
-        if not response.is_redirect:
-            return response
-        response.close()
-        target = urljoin(address, response.headers["Location"])
-        if address.startswith("https:") and not target.startswith("https:"):
-            raise DatasetError(f"{address} redirects to the unprotected address {target}; the download was stopped.")
-        address = target
-    raise DatasetError(f"{url} could not be downloaded: its redirect leads nowhere or in a circle.")
 
 
 def _pieces(response: Any) -> Iterator[bytes]:

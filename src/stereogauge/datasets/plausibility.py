@@ -15,15 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from msgspec import Struct
 
-from stereogauge.datasets.agreement import (
-    SampledPair,
-    flipped,
-    median_error,
-    other_view,
-    rank_correlation,
-    sampled,
-    wrong_size,
-)
+from stereogauge.datasets.agreement import SampledPair, flipped, other_view, rank_correlation, sampled, wrong_size
 from stereogauge.datasets.corrections import CUT_SHARE, LARGEST_8_BIT, depth_doubt, round_factors, wrong_values
 from stereogauge.disparity import Calibration, DisparityMap, median
 from stereogauge.errors import StereogaugeError, Unreachable
@@ -140,8 +132,7 @@ def map_doubts(
 
 def _is_out_of_range(scene: Scene) -> bool:
     """Whether the ground truth's own values cannot be disparities in pixels."""
-    odd = map_suspicions(scene.gt, scene.source("gt"))
-    return any(one.kind in OUT_OF_RANGE for one in odd)
+    return any(one.kind in OUT_OF_RANGE for one in map_suspicions(scene.gt, scene.source("gt")))
 
 
 def without_codes(scene: Scene) -> DisparityMap:
@@ -266,7 +257,7 @@ def _clearly_scaled(pair: SampledPair) -> bool:
     if pair.error <= SMALL_MISTAKE * pair.fineness:
         return False
     factors = round_factors(pair.ratio, pair.truth.shape[1])
-    left = [median_error(pair.found / factor, pair.known) for factor in factors]
+    left = [pair.error_of(pair.found / factor) for factor in factors]
     return min(left, default=math.inf) <= SMALL_TELLING * pair.error
 
 
@@ -276,17 +267,16 @@ def _unexplained(pair: SampledPair) -> Suspicion | None:
     if pair.error < WORSE * constant:
         return None
     errors = f"{pair.medians} px, median error {pair.error:.3g} px; one value everywhere would have {constant:.3g} px"
-    if rank_correlation(pair.found, pair.known) > UNRELATED:
-        return Suspicion(
-            "unrelated",
-            f"The values rise where those of the ground truth do, but are far from these ({errors}), and neither a "
-            "scale nor an offset explains it: are they disparities in pixels?",
-        )
-    return Suspicion(
-        "unrelated",
+    sentence = (
         f"The map does not agree with the ground truth at all ({errors}), and no setting was found that explains it: "
-        "is it the map of another scene, or did its values overflow?",
+        "is it the map of another scene, or did its values overflow?"
     )
+    if rank_correlation(pair.found, pair.known) > UNRELATED:
+        sentence = (
+            f"The values rise where those of the ground truth do, but are far from these ({errors}), and neither a "
+            "scale nor an offset explains it: are they disparities in pixels?"
+        )
+    return Suspicion("unrelated", sentence)
 
 
 def _of_8_bits(pair: SampledPair, scale: float) -> Suspicion | None:
@@ -341,14 +331,12 @@ def _one_value(
         return None
     at = np.isin(pair.found, codes)
     wrong = float(np.mean(np.abs(pair.found[at] - pair.known[at]) > pair.tolerance))
-    words = f"{fills(codes, float(np.mean(at)))} and {'is' if len(codes) == 1 else 'are'} wrong at {wrong:.0%} of these"
-    if rest.error <= rest.tolerance:
-        means = "if it means" if len(codes) == 1 else "if they mean"
-        return Suspicion(
-            "one-value", f"{words} pixels: {means} that nothing was found, set {unknown_setting(codes, file)}."
-        )
-    return Suspicion(
-        "one-value",
-        f"{words} pixels, and the rest of the map does not agree with the ground truth either: were the input images "
-        "swapped, or is it the map of another scene?",
+    are, they_mean = ("is", "it means") if len(codes) == 1 else ("are", "they mean")
+    rest_of_it = (
+        f": if {they_mean} that nothing was found, set {unknown_setting(codes, file)}."
+        if rest.error <= rest.tolerance
+        else ", and the rest of the map does not agree with the ground truth either: were the input images swapped, or "
+        "is it the map of another scene?"
     )
+    filled = fills(codes, float(np.mean(at)))
+    return Suspicion("one-value", f"{filled} and {are} wrong at {wrong:.0%} of these pixels{rest_of_it}")

@@ -30,7 +30,7 @@ from stereogauge.io import pfm
 from stereogauge.io.content import Decoding
 from stereogauge.io.files import load_disparity
 from stereogauge.io.png import KITTI_SCALE, encode_16_bits
-from stereogauge.model import Dataset, DisparityMap, ResultSet, Scene
+from stereogauge.model import Dataset, DisparityMap, DisparitySource, ResultSet, Scene
 from stereogauge.text import shortened
 
 KITTI_SIZES = {(370, 1224), (370, 1226), (374, 1238), (375, 1242), (376, 1241)}
@@ -217,7 +217,9 @@ def pack(
     places = _places(benchmark, variant, data)
     known = Dataset(name, [Scene(f"{prefix}{scene.id}", left=scene.source("left")) for _, scene in places])
     result, strange = _results(results, known, options)
-    sparse = benchmark.sparse if benchmark.sparse and _has_gaps(result) else ""
+    # Dense maps and maps with gaps are results of their own.
+    gaps = benchmark.sparse and any(not np.isfinite(values).all() for _, values in _readable(result.maps))
+    sparse = benchmark.sparse if gaps else ""
     fields = {"method": (method or result.name).removesuffix(suffix) + suffix, "variant": variant, "sparse": sparse}
     work = [(split, scene, known[f"{prefix}{scene.id}"]) for split, scene in places]
     problems = list(_missing(benchmark, work, result, seconds, [file for file in strange if prefix in file]))
@@ -275,20 +277,14 @@ def _variant_of_maps(
     """The variant of the dataset that the first map of a known width shows; "" where none does."""
     known = Dataset(benchmark.id, [Scene(f"{prefix}{scene}") for scene in benchmark.widths])
     maps = _results(results, known, options)[0].maps if benchmark.widths and not options.get("crop") else {}
+    return next(filter(None, (benchmark.variant_of(scene, values) for scene, values in _readable(maps))), "")
+
+
+def _readable(maps: Mapping[str, DisparitySource]) -> Iterator[tuple[str, DisparityMap]]:
+    """The maps that can be read, by scene; what is wrong with others is reported when they are packed."""
     for scene, file in maps.items():
-        with contextlib.suppress(StereogaugeError):  # which is reported when the map is packed
-            if shown := benchmark.variant_of(scene, load_disparity(file)):
-                return shown
-    return ""
-
-
-def _has_gaps(result: ResultSet) -> bool:
-    """Whether a map of the method has a pixel without a value: dense and sparse maps are results of their own."""
-    for file in result.maps.values():
-        with contextlib.suppress(StereogaugeError):  # which is reported when the map is packed
-            if not np.isfinite(load_disparity(file)).all():
-                return True
-    return False
+        with contextlib.suppress(StereogaugeError):
+            yield scene, load_disparity(file)
 
 
 def _places(benchmark: Benchmark, variant: str, data: Path | None) -> list[tuple[str, Scene]]:

@@ -6,6 +6,7 @@ Help texts, errors and the documentation read this table; a new encoding is one 
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -19,7 +20,7 @@ from stereogauge.disparity import Calibration, DisparityMap, as_disparity
 from stereogauge.errors import FileError, StereogaugeError, check_one_size, unknown_name
 from stereogauge.io import isolated, numpy_, pfm, png, tiff
 from stereogauge.io.content import Decoding, FileContent, display_name, fetch, inner_suffix, suffix_of
-from stereogauge.io.images import BY_PILLOW, PNG_SIGNATURE, decode_png, read_pixels, read_png_header
+from stereogauge.io.images import BY_PILLOW, PNG_SIGNATURE, decode_png, one_channel, read_pixels, read_png_header
 from stereogauge.io.writing import write_bytes
 
 PathLike = str | os.PathLike[str]
@@ -155,25 +156,21 @@ ENCODINGS: dict[str, Encoding] = {
 }
 
 
-def _depth_reader(per_metre: float) -> Reader:
-    """A reader of any of the other files, whose values are depths."""
-
-    def read(content: FileContent, decoding: Decoding) -> DisparityMap:
-        stored = replace(decoding, scale=decoding.scale or 1.0, offset=0.0)
-        inner = encoding_of_content(content, stored)
-        values = inner.reader(content, stored)
-        metres = (values if inner.decodes else stored.disparities(values)) / np.float32(per_metre)
-        calibration = decoding.calibration
-        if calibration is None or calibration.focal_baseline is None:
-            raise content.error(
-                "depth becomes disparity by d = f·B / Z − doffs, and focal length and baseline are not both known "
-                "here; give a calibration with both."
-            )
-        known = np.where(metres > 0, metres.astype(np.float64), np.nan)
-        disparity = (calibration.focal_baseline / known - calibration.doffs).astype(np.float32)
-        return disparity + np.float32(decoding.offset)
-
-    return read
+def _read_depth(per_metre: float, content: FileContent, decoding: Decoding) -> DisparityMap:
+    """Any of the other files, whose values are depths."""
+    stored = replace(decoding, scale=decoding.scale or 1.0, offset=0.0)
+    inner = encoding_of_content(content, stored)
+    values = inner.reader(content, stored)
+    metres = (values if inner.decodes else stored.disparities(values)) / np.float32(per_metre)
+    calibration = decoding.calibration
+    if calibration is None or calibration.focal_baseline is None:
+        raise content.error(
+            "depth becomes disparity by d = f·B / Z − doffs, and focal length and baseline are not both known here; "
+            "give a calibration with both."
+        )
+    known = np.where(metres > 0, metres.astype(np.float64), np.nan)
+    disparity = (calibration.focal_baseline / known - calibration.doffs).astype(np.float32)
+    return disparity + np.float32(decoding.offset)
 
 
 DEPTH_UNITS = {"depth-m": ("metres", 1.0), "depth-mm": ("millimetres", 1000.0)}
@@ -183,7 +180,7 @@ ENCODINGS |= {
         encoding,
         "any of these files",
         f"depth in {name}, as d = f·B / Z − doffs; 0 = unknown",
-        _depth_reader(per_metre),
+        functools.partial(_read_depth, per_metre),
         decodes=True,
         depth=True,
     )
@@ -223,7 +220,7 @@ def encoding_of_content(content: FileContent, decoding: Decoding) -> Encoding:
         if header.bit_depth == 16 and header.channels == 1:
             return ENCODINGS["kitti"]
         coloured = header.bit_depth == 8 and header.channels == 3
-        if coloured and not png.is_grey(decode_png(content)):
+        if coloured and one_channel(decode_png(content)) is None:
             raise content.error(
                 "a coloured PNG is either Sintel's (set encoding to sintel) or a picture in false colours, from which "
                 "disparities cannot be read back: save the numbers themselves (PFM, NPY or 16-bit PNG)."
@@ -310,7 +307,10 @@ def read_disparity(
     values = chosen.reader(content, decoding)
     disparity = values if chosen.decodes else decoding.disparities(values)
     for mask in masks:
-        disparity[_unknown_pixels(mask, disparity, content.name)] = np.nan
+        marked = read_pixels(mask) != 0
+        marked = marked.any(axis=2) if marked.ndim == 3 else marked
+        check_one_size(f"The mask {display_name(mask)}", marked.shape, content.name, disparity.shape)
+        disparity[marked] = np.nan
     return disparity
 
 
@@ -350,12 +350,3 @@ def _check_options(encoding: Encoding, decoding: Decoding, name: str, *, writing
             f"{name}: the encoding {encoding.id} has no scale or offset ({encoding.description}); "
             'encoding="middlebury" reads integers with a scale of their own.'
         )
-
-
-def _unknown_pixels(mask: PathLike, disparity: DisparityMap, name: str) -> NDArray[np.bool_]:
-    pixels = read_pixels(mask)
-    marked = np.asarray(pixels != 0)
-    if marked.ndim == 3:
-        marked = np.asarray(marked.any(axis=2))
-    check_one_size(f"The mask {display_name(mask)}", marked.shape, name, disparity.shape)
-    return marked

@@ -18,7 +18,7 @@ from stereogauge.disparity import Calibration, DisparityMap, Image, Mask, as_arr
 from stereogauge.errors import FileError, SizeError, unknown_name
 from stereogauge.io.content import Decoding, display_name, fetch, inner_suffix, stream
 from stereogauge.io.encodings import PathLike, encoding_called, encoding_of_content, read_disparity
-from stereogauge.io.images import read_image, read_labels, read_pixels, read_stored
+from stereogauge.io.images import one_channel, read_image, read_labels, read_pixels, read_stored
 from stereogauge.io.png import KITTI_SCALE
 
 IMAGES_OF_NUMBERS = (".png", ".pgm")
@@ -240,10 +240,8 @@ def load_numbers(source: DisparitySource, shape: tuple[int, int] | None = None) 
     path = source.path if isinstance(source, DisparityFile) else source
     if not isinstance(path, str | os.PathLike) or inner_suffix(path) not in IMAGES_OF_NUMBERS:
         return load_disparity(source, shape)
-    values = read_pixels(path, shape)
-    if values.ndim == 3 and (values[..., :3] == values[..., :1]).all():
-        values = values[..., 0]
-    if values.ndim != 2:
+    values = one_channel(read_pixels(path, shape))
+    if values is None:
         name = display_name(path)
         raise FileError(f"{name}: a confidence map has one channel, or three that are equal; this one is coloured.")
     return values.astype(np.float32)
@@ -326,15 +324,12 @@ def _hashed_parts(source: Any) -> Iterator[bytes | memoryview]:
 
 def _mask_pixels(path: str | os.PathLike[str]) -> NDArray[Any]:
     """The pixels of a mask; colour channels must be equal, transparency is ignored."""
-    pixels = read_pixels(path)
-    if pixels.ndim == 2:
-        return pixels
-    first: NDArray[Any] = pixels[..., 0]
-    if any(not np.array_equal(first, pixels[..., channel]) for channel in (1, 2)):
+    pixels = one_channel(read_pixels(path))
+    if pixels is None:
         raise FileError(
             f"{display_name(path)}: a mask has one channel; this image has three that differ (it is coloured)."
         )
-    return first
+    return pixels
 
 
 def _mask_of_array(array: NDArray[Any]) -> Mask:

@@ -66,12 +66,18 @@ def read_pixels(path: str | os.PathLike[str], shape: tuple[int, int] | None = No
 
 def read_labels(path: str | os.PathLike[str]) -> NDArray[Any]:
     """A label image as (H, W) integers: the grey values, or the indices of a PNG with a palette."""
-    pixels = read_stored(path)
-    if pixels.ndim == 2:
-        return pixels
-    if not (pixels[..., :1] == pixels[..., 1:3]).all():
+    labels = one_channel(read_stored(path))
+    if labels is None:
         raise fetch(path).error("a label image holds one number per pixel; this one is coloured, without a palette.")
-    return np.asarray(pixels[..., 0])
+    return labels
+
+
+def one_channel(samples: NDArray[Any]) -> NDArray[Any] | None:
+    """The only channel of an image, or the first of three equal ones, without transparency; None of a coloured one."""
+    if samples.ndim == 2:
+        return samples
+    colours = samples[..., : 3 if samples.shape[2] > 2 else 1]
+    return samples[..., 0] if (colours == colours[..., :1]).all() else None
 
 
 def read_stored(path: str | os.PathLike[str]) -> NDArray[Any]:

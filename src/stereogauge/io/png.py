@@ -27,6 +27,7 @@ from stereogauge.io.images import (
     encode_pgm,
     encode_png,
     is_netpbm,
+    one_channel,
     read_png_header,
 )
 
@@ -131,22 +132,15 @@ def _one_channel(samples: NDArray[Any], content: FileContent) -> NDArray[Any]:
             f"a disparity map has one channel, this image has {samples.shape[2]}, and some pixels are transparent; "
             "save it without transparency."
         )
-    first = np.ascontiguousarray(samples[..., 0])
-    spread = np.ptp(samples[..., :3].astype(np.int16), axis=2) if content.suffix in LOSSY else None
-    if samples.shape[2] > 2 and spread is not None and spread.max() <= LOSSY_GREY:
-        return np.ascontiguousarray(samples[..., 1])  # of the three, green is nearest to the brightness that was stored
-    if samples.shape[2] > 2 and not is_grey(samples):
+    if content.suffix in LOSSY and np.ptp(samples[..., :3].astype(np.int16), axis=2).max() <= LOSSY_GREY:
+        return samples[..., 1]  # of the three, green is nearest to the brightness that was stored
+    only = one_channel(samples)
+    if only is None:
         raise content.error(
             "a disparity map has one channel; this image has three that differ: it is a picture in false colours, from "
             "which disparities cannot be read back; save the numbers themselves (PFM, NPY or 16-bit PNG)."
         )
-    return first
-
-
-def is_grey(samples: NDArray[Any]) -> bool:
-    """Whether the three colours of an image are equal."""
-    first = samples[..., 0]
-    return np.array_equal(first, samples[..., 1]) and np.array_equal(first, samples[..., 2])
+    return only
 
 
 def _linear(samples: NDArray[Any], decoding: Decoding) -> DisparityMap:

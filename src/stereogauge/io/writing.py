@@ -62,9 +62,7 @@ def write_ply(path: str | os.PathLike[str], points: NDArray[Any], colours: NDArr
     axes = dict(zip("xyz", np.asarray(points, np.float32)[known].T, strict=True))
     shades = {} if colours is None else dict(zip(("red", "green", "blue"), _shades(colours, known), strict=True))
     columns = {**axes, **shades}
-    rows = np.empty(int(known.sum()), [(name, values.dtype) for name, values in columns.items()])
-    for name, values in columns.items():
-        rows[name] = values
+    rows = np.rec.fromarrays([*columns.values()], [(name, values.dtype) for name, values in columns.items()])
     buffer = io.BytesIO()
     plyfile.PlyData([plyfile.PlyElement.describe(rows, "vertex")], byte_order="<").write(buffer)
     write_bytes(path, buffer.getvalue())

@@ -48,7 +48,7 @@ from stereogauge.datasets.layout import (
     list_results,
     wrong_folder,
 )
-from stereogauge.datasets.results.manifest import Number, for_scene
+from stereogauge.datasets.results.manifest import Number, for_scene, values_of_scene
 from stereogauge.datasets.scene_layout import FoundScene, SceneLayout
 from stereogauge.errors import DatasetError, unknown_name
 from stereogauge.io.encodings import is_depth
@@ -134,14 +134,8 @@ def _layout(manifest: Manifest, origin: str) -> SceneLayout:
     unknown = truth.unknown if isinstance(truth.unknown, tuple) else (truth.unknown,)
 
     def decode(file: DisparityFile, place: FoundScene, calibration: Calibration | None) -> DisparityFile:
-        encoding = for_scene(truth.encoding, _scene_id(place), "encoding", origin)
-        return replace(
-            file,
-            encoding=encoding,
-            scale=for_scene(truth.scale, _scene_id(place), "scale", origin),
-            offset=for_scene(truth.offset, _scene_id(place), "offset", origin) or 0.0,
-            calibration=calibration if is_depth(encoding) else None,
-        )
+        values = values_of_scene(truth, _scene_id(place), origin)
+        return replace(file, **values, calibration=calibration if is_depth(values["encoding"]) else None)
 
     def details(place: FoundScene) -> dict[str, Any]:
         scene = _scene_id(place)

@@ -31,11 +31,11 @@ from stereogauge.datasets.results.manifest import (
     FILENAMES,
     ResultDecoding,
     ResultManifest,
-    for_scene,
     manifest_of,
     of_map,
     read_manifest,
     read_manifests,
+    values_of_scene,
 )
 from stereogauge.errors import DatasetError, FileError, SizeError
 from stereogauge.io.content import GZIP, fetch, suffix_of
@@ -265,19 +265,16 @@ def map_file(
 ) -> DisparityFile:
     """The map `path` of a scene; without anything said, by the rule of the dataset, else as the file itself says."""
     own = scene.metadata.get("scale") if dataset.name in SCALE_OF_SCENE else None
-    encoding = how.encoding
-    scale, offset = (for_scene(getattr(how, key), scene.id, key, owner or "The results") for key in ("scale", "offset"))
-    if keeps_encoding(path, encoding):
-        encoding = None
+    values = values_of_scene(how, scene.id, owner or "The results")
+    if keeps_encoding(path, how.encoding):
+        values["encoding"] = None
     if own is not None and not how.given and _is_8_bit_png(path, scene):
-        encoding, scale = "middlebury", float(own)
+        values |= {"encoding": "middlebury", "scale": float(own)}
     return DisparityFile(
         path,
-        encoding,
-        None if scale is None else float(scale),
-        float(offset or 0.0),
+        **values,
         unknown=tuple(how.unknown) if isinstance(how.unknown, Sequence) else (how.unknown,),
-        calibration=scene.calibration if is_depth(encoding) else None,
+        calibration=scene.calibration if is_depth(values["encoding"]) else None,
         flip=how.flip or "",
         crop=(*map(int, how.crop), *scene.shape[::-1]) if how.crop else (),
     )

@@ -62,6 +62,13 @@ def for_scene(value: T | Mapping[str, T], scene: str, key: str, origin: str) -> 
     return found
 
 
+def values_of_scene(entries: Any, scene: str, origin: str) -> dict[str, Any]:
+    """The entries `encoding`, `scale` and `offset` for one scene, as a `DisparityFile` takes them."""
+    names = ("encoding", "scale", "offset")
+    encoding, scale, offset = (for_scene(getattr(entries, name), scene, name, origin) for name in names)
+    return {"encoding": encoding, "scale": None if scale is None else float(scale), "offset": float(offset or 0.0)}
+
+
 class ValueEntries(Declaration, frozen=True):
     """How stored values become numbers; scale and offset may be by scene. None = not said."""
 
