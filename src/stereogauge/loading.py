@@ -45,6 +45,7 @@ Raise = Callable[[str], StereogaugeError]
 """The kind of error that a refusal is."""
 LARGEST = sys.float_info.max
 UNIONS = (typing.Union, types.UnionType)
+LISTS = (list, tuple, Sequence)
 
 
 class Declaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -174,8 +175,9 @@ def _refusal(kind: Any, value: Any, origin: str, error: Raise, key: Key) -> Ster
         for name, inner_kind, inner in _parts(option, value):
             if not _fits(inner, inner_kind):
                 return _refusal(inner_kind, inner, origin, error, (*key, name))
-    subject = f"{origin}: {_dotted(key)}" if key else origin
-    return error(f"{subject} must be {described(kind)}; found {_shown(value)}.")
+    subject, found = f"{origin}: {_dotted(key)}" if key else origin, repr(value)
+    shown = found if len(found) <= 80 else f"{found[:79]}…"
+    return error(f"{subject} must be {described(kind)}; found {shown}.")
 
 
 def _fits(value: Any, kind: Any) -> bool:
@@ -201,7 +203,7 @@ def _parts(kind: Any, value: Any) -> Iterator[tuple[str, Any, Any]]:
         yield from ((name, inner_kind, value[name]) for name, inner_kind in entry_types(kind).items() if name in value)
     elif _is_mapping(origin) and isinstance(value, Mapping):
         yield from ((str(name), inner[1], part) for name, part in value.items())
-    elif _is_list(origin) and isinstance(value, list | tuple):
+    elif origin in LISTS and isinstance(value, list | tuple):
         kinds = inner if _has_fixed_length(kind) else itertools.repeat(inner[0])
         parts = enumerate(zip(kinds, value, strict=False), 1)
         yield from ((str(place), inner_kind, part) for place, (inner_kind, part) in parts)
@@ -211,21 +213,12 @@ def _is_mapping(origin: Any) -> bool:
     return isinstance(origin, type) and issubclass(origin, Mapping)
 
 
-def _is_list(origin: Any) -> bool:
-    return origin in (list, tuple, Sequence)
-
-
 def _has_fixed_length(kind: Any) -> bool:
     return typing.get_origin(kind) is tuple and Ellipsis not in typing.get_args(kind)
 
 
 def _dotted(key: Key) -> str:
     return ".".join(f'"{part}"' if "." in part or " " in part else part for part in key)
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:79] + "…"
 
 
 def described(kind: Any) -> str:
@@ -263,7 +256,7 @@ def _word(kind: Any) -> str:
         return f"a table with {', '.join(entry_types(kind))}"
     if _is_mapping(origin):
         return f"a table of {_plural(inner[1])}"
-    if _is_list(origin):
+    if origin in LISTS:
         length = f"{len(inner)} " if _has_fixed_length(kind) else ""
         return f"a list of {length}{_plural(inner[0])}"
     return _WORDS.get(kind, "a value")

@@ -266,11 +266,11 @@ def link_frames(frames: Iterable[tuple[str, int, Scene]]) -> None:
         films.setdefault(film, []).append((number, scene))
         scene.tags.setdefault("sequence", (film,))
     for found in films.values():
-        ordered = sorted(found, key=lambda frame: frame[0])
-        steps = [later - earlier for (earlier, _), (later, _) in itertools.pairwise(ordered)]
-        for step, (first, second) in zip(steps, itertools.pairwise(ordered), strict=True):
-            if 0 < step == min(steps):
-                first[1].precede(second[1])
+        pairs = list(itertools.pairwise(sorted(found, key=lambda frame: frame[0])))
+        closest = min((later - earlier for (earlier, _), (later, _) in pairs), default=0)
+        for (earlier, first), (later, second) in pairs:
+            if 0 < later - earlier == closest:
+                first.precede(second)
 
 
 class Dataset:

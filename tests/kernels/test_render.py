@@ -133,7 +133,7 @@ def test_a_view_shows_the_nearest_surface_of_every_ray(preset: str) -> None:
 def test_a_point_is_visible_where_a_second_ray_meets_nothing_before_it() -> None:
     renderer = Renderer(PRESETS["mixed"].world(ImageFrame(SIZE[0] / SIZE[1]), 0), SIZE)
     view = renderer.view(0.0)
-    visible = renderer.visible(view, 0.0, 1.0)
+    visible = renderer.visible(view)
     rows = [Row(row) for row in renderer.table]
     eye = np.array([0.16, 0, 0])
     for y, x in np.ndindex(SIZE):

@@ -5,13 +5,11 @@ A map may be flipped, transposed, padded, of another size or that of another vie
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.disparity import DisparityMap, median
@@ -31,43 +29,26 @@ ALL_WRONG = 0.95
 Values = NDArray[np.float64]
 
 
-class SampledPair(Struct, frozen=True, dict=True):
-    """Two maps of one size at some of the pixels that have a true disparity, `rows` and `columns`."""
+class SampledPair:
+    """Two maps of one size at some of the pixels that have a true disparity, `rows` and `columns`.
 
-    estimate: DisparityMap
-    truth: DisparityMap
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
+    `true_values` and `estimates` are those of all samples, NaN where there is no estimate; `found` and `known` are the
+    estimates and true disparities where there is one. `error` is the median error, infinite without a common pixel, and
+    `typical` the median true disparity. By `fineness` limits in px are multiplied: 1, or less where disparities are
+    small. `tolerance` is the largest median error of a map without any mistake.
+    """
 
-    @functools.cached_property
-    def true_values(self) -> NDArray[np.float32]:
-        """The true disparities of all samples."""
-        return self.truth[self.rows, self.columns]
-
-    @functools.cached_property
-    def estimates(self) -> NDArray[np.float32]:
-        """The estimates of all samples; NaN where there is none."""
-        return self.estimate[self.rows, self.columns]
-
-    @functools.cached_property
-    def found(self) -> NDArray[np.float64]:
-        """The estimates where there is one."""
-        return self.estimates[np.isfinite(self.estimates)].astype(np.float64)
-
-    @functools.cached_property
-    def known(self) -> NDArray[np.float64]:
-        """The true disparities there."""
-        return self.true_values[np.isfinite(self.estimates)].astype(np.float64)
-
-    @functools.cached_property
-    def error(self) -> float:
-        """The median error in px; infinite without a common pixel."""
-        return median(np.abs(self.found - self.known)) if self.found.size else math.inf
-
-    @functools.cached_property
-    def typical(self) -> float:
-        """The median true disparity."""
-        return median(np.abs(self.known)) if self.known.size else 0.0
+    def __init__(
+        self, estimate: DisparityMap, truth: DisparityMap, rows: NDArray[np.int64], columns: NDArray[np.int64]
+    ) -> None:
+        self.estimate, self.truth, self.rows, self.columns = estimate, truth, rows, columns
+        self.true_values, self.estimates = truth[rows, columns], estimate[rows, columns]
+        there = np.isfinite(self.estimates)
+        self.found, self.known = self.estimates[there].astype(np.float64), self.true_values[there].astype(np.float64)
+        self.error = median(np.abs(self.found - self.known)) if self.found.size else math.inf
+        self.typical = median(np.abs(self.known)) if self.known.size else 0.0
+        self.fineness = min(1.0, self.typical / USUAL_DISPARITY)
+        self.tolerance = max(SMALL_ERROR * self.fineness, SMALL_SHARE * self.typical)
 
     @property
     def medians(self) -> str:
@@ -80,16 +61,6 @@ class SampledPair(Struct, frozen=True, dict=True):
         nonzero = self.known != 0
         found = median(self.found[nonzero] / self.known[nonzero]) if nonzero.any() else 0.0
         return found if math.isfinite(found) else 0.0
-
-    @property
-    def fineness(self) -> float:
-        """By what limits in px are multiplied: 1, or less where disparities are small."""
-        return min(1.0, self.typical / USUAL_DISPARITY)
-
-    @property
-    def tolerance(self) -> float:
-        """The largest median error of a map without any mistake."""
-        return max(SMALL_ERROR * self.fineness, SMALL_SHARE * self.typical)
 
     def close(self, estimates: NDArray[Any], known: NDArray[Any] | None = None) -> NDArray[np.bool_]:
         """Where estimates of the samples are close to the true disparities."""

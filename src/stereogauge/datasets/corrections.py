@@ -115,8 +115,7 @@ def _explanations(pair: SampledPair, calibration: Calibration, file: DisparityFi
     found: list[Correction] = []
     ratio, shift = pair.ratio, median(pair.found - pair.known)
     if ratio and abs(ratio - 1) > NEAR_ROUND:
-        factors = round_factors(ratio, pair.truth.shape[1])
-        rounded = _first_as_good(ratio, factors, lambda factor: pair.found / factor, pair)
+        rounded = _first_as_good(ratio, round_factors(pair), lambda factor: pair.found / factor, pair)
         factor = ratio if rounded is None else rounded
         size, sign = abs(factor), " and of the wrong sign" if factor < 0 else ""
         times = f"{size:.3g} times too large" if size > 1 else f"{1 / size:.3g} times too small"
@@ -147,16 +146,16 @@ def _first_as_good(
     return next(value for value in candidates if errors[value] <= smallest + ROUND_TIE * pair.typical)
 
 
-def round_factors(ratio: float, width: int) -> list[float]:
-    """The round factors near a ratio: powers of two and of ten, 255, small whole numbers, the width of the image, by
-    which normalised disparities were divided; or their reciprocals.
+def round_factors(pair: SampledPair) -> list[float]:
+    """The round factors near the ratio of two maps: powers of two and of ten, 255, small whole numbers, the width of
+    the image, by which normalised disparities were divided; or their reciprocals.
     """
-    if not ratio:
+    if not pair.ratio:
         return []
-    size, sign = abs(ratio), math.copysign(1.0, ratio)
+    size, sign = abs(pair.ratio), math.copysign(1.0, pair.ratio)
     whole = size if size >= 1 else 1 / size
     near = [2.0 ** round(math.log2(whole)), 10.0 ** round(math.log10(whole)), float(LARGEST_8_BIT), *ROUND_HALVES]
-    near += [float(width), *([float(round(whole))] if whole <= LARGEST_ROUND + 0.5 else [])]
+    near += [float(pair.truth.shape[1]), *([float(round(whole))] if whole <= LARGEST_ROUND + 0.5 else [])]
     close = [value for value in near if abs(value - whole) <= NEAR_ROUND * whole]
     factors = [sign * (value if size >= 1 else 1 / value) for value in dict.fromkeys(close)]
     return [factor for factor in factors if factor != 1]

@@ -216,8 +216,8 @@ def template_pattern(template: str, given: Mapping[str, str] = MappingProxyType(
     return re.compile(pattern + re.escape(template[end:]))
 
 
-def check_template(template: str, origin: str, fields: Iterable[str]) -> None:
-    """Refuse a template that leaves its folder or uses a field that does not exist."""
+def check_template(template: str, origin: str, fields: Iterable[str], needed: str = "") -> None:
+    """Refuse a template that leaves its folder, uses a field that does not exist or lacks the one that is needed."""
     parts = template.replace("\\", "/").split("/")
     if template.startswith(("/", "\\")) or ".." in parts or re.match(r"^[A-Za-z]:", template):
         raise DatasetError(
@@ -228,6 +228,10 @@ def check_template(template: str, origin: str, fields: Iterable[str]) -> None:
     if used - allowed:
         wrong, right = sorted(used - allowed)[0], ", ".join("{" + field + "}" for field in sorted(allowed))
         raise DatasetError(f"{origin}: the path template {template!r} uses {{{wrong}}}; allowed are {right}.")
+    if needed and needed not in used:
+        raise DatasetError(
+            f"{origin}: the path template {template!r} needs {{{needed}}}, as in '{{algorithm}}/{{{needed}}}.png'."
+        )
 
 
 SCENE, SITE, ALGORITHM = "{scene}", "{site}", "{algorithm}"

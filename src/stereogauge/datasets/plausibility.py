@@ -139,7 +139,7 @@ def without_codes(scene: Scene) -> DisparityMap:
     """The ground truth of a scene with NaN for values that mean "unknown"."""
     truth, file = scene.gt, as_file(scene.source("gt"))
     known = some_values(truth)
-    codes = code_values(known, float if file is None else file.stored) if known.size else []
+    codes = code_values(known, file) if known.size else []
     return np.where(np.isin(truth, np.asarray(codes, np.float32)), np.float32(np.nan), truth) if codes else truth
 
 
@@ -241,7 +241,7 @@ def _codes(pair: SampledPair, file: DisparityFile | None) -> list[float]:
     levels, counts = np.unique(pair.found, return_counts=True)
     if levels.size < 3:
         return []
-    suspects = code_values(pair.found, float if file is None else file.stored)
+    suspects = code_values(pair.found, file)
     often = counts >= ONE_VALUE_SHARE * counts.sum()
     nothing = levels <= 0
     suspects += levels[nothing & often].tolist() if nothing.sum() <= MOST_CODES else []
@@ -256,8 +256,7 @@ def _clearly_scaled(pair: SampledPair) -> bool:
     """Whether a round factor explains an error that may be an ordinary one where disparities are small."""
     if pair.error <= SMALL_MISTAKE * pair.fineness:
         return False
-    factors = round_factors(pair.ratio, pair.truth.shape[1])
-    left = [pair.error_of(pair.found / factor) for factor in factors]
+    left = [pair.error_of(pair.found / factor) for factor in round_factors(pair)]
     return min(left, default=math.inf) <= SMALL_TELLING * pair.error
 
 

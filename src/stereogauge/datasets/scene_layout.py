@@ -226,23 +226,20 @@ class SceneFolders(Struct, frozen=True):
                 break
             variant = tried
             fields = {**given, **self.fields.get(variant, {}), "variant": variant}
-            for scene in self._below(root, template, titles, fields):
-                found.setdefault(scene.id, scene)
+            base = _base(root, template.format(**fields), variant, titles)
+            if base is None:
+                continue
+            if template == PARENT_ITSELF:
+                fields["scene"] = root.name
+            for layout in _several(self.layouts):
+                for scene in layout.scenes(base, root, titles[variant], fields):
+                    found.setdefault(scene.id, scene)
         ids = list(found) if self.order is None else in_order(found, self.order)
         return variant, [found[one] for one in ids]
 
-    def _below(self, root: Path, template: str, titles: Mapping[str, str], fields: Fields) -> Iterator[Scene]:
-        """The scenes of one variant in one of the folders that may hold them."""
-        base = _base(root, template.format(**fields), fields["variant"], titles)
-        if base is None:
-            return
-        if template == PARENT_ITSELF:
-            fields = {**fields, "scene": root.name}
-        for layout in _several(self.layouts):
-            yield from layout.scenes(base, root, titles[fields["variant"]], fields)
-
 
 def _base(root: Path, text: str, variant: str, variants: Container[str]) -> Path | None:
+    """The folder of scenes of a variant that a template of `roots` means, if there is one."""
     if text == PARENT_ITSELF:
         return root.parent
     if text.startswith(PARENT):

@@ -110,7 +110,7 @@ def map_suspicions(disparity: DisparityMap, source: Any = None, *, prefix: str =
         return [empty]
     file = as_file(source)
     found = [] if file is None else _named_depth(file, prefix)
-    codes = code_values(values, float if file is None else file.stored)
+    codes = code_values(values, file)
     if codes:
         at, width = np.isin(values, np.asarray(codes, np.float32)), disparity.shape[1]
         wide = f" and as large as the image is wide ({width} px) or larger" if max(codes) >= width else ""
@@ -153,18 +153,18 @@ def some_values(disparity: DisparityMap) -> DisparityMap:
     return known if known.size > SPARSE or some.size == flat.size else flat[np.isfinite(flat)]
 
 
-def code_values(values: NDArray[Any], stored: Callable[[float], float] = float) -> list[float]:
+def code_values(values: NDArray[Any], file: DisparityFile | None = None) -> list[float]:
     """The values that mean "unknown" rather than a disparity: 0, −1, 999, …; none in an ordinary map.
 
     They are the smallest ones and not positive, or the largest ones and far above the others, and fill many times more
-    of the map than their neighbour does. `stored` gives the number in the file of a value: 255 there is a round one.
+    of the map than their neighbour does. In the `file` that the map is from, they may be round numbers such as 255.
 
     >>> code_values(np.float32([0] * 50 + [-1] * 20 + list(range(5, 60))))
     [-1.0, 0.0]
     """
     levels, counts = np.unique(values, return_counts=True)
     low = _codes_below(levels, counts)
-    high = _codes_above(levels[low:], counts[low:], stored)
+    high = _codes_above(levels[low:], counts[low:], float if file is None else file.stored)
     return [float(level) for level in (*levels[:low], *levels[len(levels) - high :])]
 
 

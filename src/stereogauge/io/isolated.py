@@ -81,14 +81,14 @@ class _Decoder:
                 pass
             finally:
                 clock.cancel()
-            self._end()
+            self.end()
             return None
 
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._owner != os.getpid():
             self._process = None  # this process was forked; the other one is its parent's
         if self._process is None or self._process.poll() is not None:
-            self._end()
+            self.end()
             self._process = subprocess.Popen(
                 [sys.executable, "-P", str(PROGRAM)],
                 stdin=subprocess.PIPE,
@@ -98,7 +98,8 @@ class _Decoder:
             self._owner = os.getpid()
         return self._process
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        """End the process; the next file starts another one."""
         process, self._process = self._process, None
         if process is None or self._owner != os.getpid():
             return
@@ -108,11 +109,6 @@ class _Decoder:
                 if pipe is not None:
                     pipe.close()
         process.wait()
-
-    def end(self) -> None:
-        """End the process; the next file starts another one."""
-        with self._lock:
-            self._end()
 
 
 _DECODER = _Decoder()

@@ -194,12 +194,10 @@ class FileCache:
         """
         hashed = hashlib.sha256(key.encode()).hexdigest()
         path = self.folder / hashed[:2] / hashed
-        try:
+        with contextlib.suppress(OSError):
             if path.stat().st_size == size:
                 os.utime(path)
                 return path
-        except OSError:
-            pass
         temporary = path.with_name(f"{hashed}.{uuid.uuid4().hex}.tmp")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

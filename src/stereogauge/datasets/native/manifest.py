@@ -140,11 +140,13 @@ def _layout(manifest: Manifest, origin: str) -> SceneLayout:
     def details(place: FoundScene) -> dict[str, Any]:
         scene = _scene_id(place)
         scale = for_scene(truth.scale, scene, "scale", origin)
+        stated = manifest.tags.items()  # of all scenes, or of those in a table
+        tags = {name: value.get(scene) if isinstance(value, Mapping) else value for name, value in stated}
         return {
             "resolution": for_scene(options.resolution, scene, "resolution", origin),
             "border": int(for_scene(options.border, scene, "border", origin) or 0),
             "metadata": {} if scale is None else {"scale": scale},
-            "tags": _tags(manifest.tags, scene, origin),
+            "tags": as_tags({name: value for name, value in tags.items() if value is not None}, origin),
         }
 
     return SceneLayout(
@@ -161,12 +163,6 @@ def _layout(manifest: Manifest, origin: str) -> SceneLayout:
         decode=decode,
         details=details,
     )
-
-
-def _tags(section: Mapping[str, Tag | Mapping[str, Tag]], scene_id: str, origin: str) -> dict[str, tuple[str, ...]]:
-    """The tags of all scenes and those that a table gives to this one; a scene may be without."""
-    given = {name: value.get(scene_id) if isinstance(value, Mapping) else value for name, value in section.items()}
-    return as_tags({name: value for name, value in given.items() if value is not None}, origin)
 
 
 def _calibration(place: FoundScene, manifest: Manifest, origin: str) -> Calibration:

@@ -116,7 +116,7 @@ def find_results(
         manifests[""] = read_manifest(Path(manifest))
     template = template or manifests.get("", ResultManifest()).template
     if template:
-        check_results_template(template, str(files.root))
+        check_template(template, str(files.root), FIELDS, "scene")
     names = [name for name in files.names if name.rpartition("/")[2] not in FILENAMES]
     recognised = _recognise_all(names, scene_names(dataset.ids), template)
     found_template = ""
@@ -403,12 +403,3 @@ def recognise_by(template: str, name: str, scenes: Mapping[str, str]) -> Recogni
         return None
     folders = _parts(template.partition("{")[0].rpartition("/")[0])
     return Recognised(name, fields.get("algorithm") or _naming(folders), scene)
-
-
-def check_results_template(template: str, origin: str) -> None:
-    """Refuse a template without `{scene}` or with unknown fields."""
-    check_template(template, origin, FIELDS)
-    if "{scene}" not in template:
-        raise DatasetError(
-            f"{origin}: the path template {template!r} needs {{scene}}, as in '{{algorithm}}/{{scene}}.png'."
-        )

@@ -44,8 +44,8 @@ FULL_WIDTH = 2880.0
 """The image width for which the geometry thresholds of full-size Middlebury scenes are meant (resolution 1)."""
 
 SURFACE_MASKS: Mapping[str, Callable[[WorldSurface], bool]] = {
-    "plain": lambda surface: surface.texture.textureless,
-    "repetitive": lambda surface: surface.texture.repetitive,
+    "plain": lambda surface: surface.texture.dark == surface.texture.light,
+    "repetitive": lambda surface: surface.texture.stripes > 0,
     "reflective": lambda surface: surface.texture.reflectivity > 0,
     "thin": lambda surface: surface.thin,
     "planar": lambda surface: surface.planar,
@@ -119,7 +119,7 @@ class SyntheticScene(Scene):
         if name == "nonocc":
             return bidirectional_visible(self.gt, self.gt_right, SAME_SURFACE, 1)
         if name == "visible":
-            return self.renderer.visible(self._view(0.0), 0.0, 1.0)
+            return self.renderer.visible(self._view(0.0))
         return self._per_surface(np.array([*map(SURFACE_MASKS[name], self.renderer.world.surfaces), False]))
 
     def _per_surface(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -136,11 +136,6 @@ class SyntheticScene(Scene):
         """The flat surface that each left pixel sees, 1, 2, …; 0 on curved surfaces."""
         surfaces = self.renderer.world.surfaces
         return self._per_surface(np.array([*(i * s.planar for i, s in enumerate(surfaces, 1)), 0], np.int32))
-
-    @property
-    def nonocc_right(self) -> Mask:
-        """The right pixels that the left view shows too, by the bidirectional rule."""
-        return bidirectional_visible(self.gt_right, self.gt, SAME_SURFACE, -1)
 
     def release(self) -> None:
         """Free the rendered maps; they are rendered again at the next use."""
@@ -203,11 +198,13 @@ def save_middlebury_layout(scenes: Iterable[Scene], root: str | os.PathLike[str]
 
 def _save_scene(scene: SyntheticScene, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
+    visible = scene.mask("nonocc"), bidirectional_visible(scene.gt_right, scene.gt, SAME_SURFACE, -1)
+    masks = [np.where(mask, np.uint8(VISIBLE), np.uint8(OCCLUDED)) for mask in visible]
     images = {
         "im0": scene.left[..., ::-1],
         "im1": scene.right[..., ::-1],
-        "mask0nocc": np.where(scene.mask("nonocc"), np.uint8(VISIBLE), np.uint8(OCCLUDED)),
-        "mask1nocc": np.where(scene.nonocc_right, np.uint8(VISIBLE), np.uint8(OCCLUDED)),
+        "mask0nocc": masks[0],
+        "mask1nocc": masks[1],
         "objects": scene.objects.astype(np.uint16),
         "planes": scene.planes.astype(np.uint16),
     }

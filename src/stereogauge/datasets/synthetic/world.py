@@ -45,16 +45,6 @@ class Texture(Struct, frozen=True):
     stripe_share: float = 0.9
     reflectivity: float = 0.0
 
-    @property
-    def textureless(self) -> bool:
-        """No contrast at all."""
-        return self.dark == self.light
-
-    @property
-    def repetitive(self) -> bool:
-        """Dominated by a pattern that repeats."""
-        return self.stripes > 0
-
 
 class WorldSurface(Struct, frozen=True):
     """One textured surface. `body` numbers the object that it belongs to, `thin` marks wires, poles and lattices."""
@@ -79,13 +69,10 @@ class WorldSurface(Struct, frozen=True):
         """Whether its disparity is a linear function of the pixel."""
         return self.kind in (render.PATCH, render.DISC)
 
-    @property
-    def bounded(self) -> bool:
-        """Whether the surface ends somewhere."""
-        return self.kind == render.SPHERE or math.isfinite(self.half_v)
-
-    def corners(self) -> Vector:
-        """Points whose convex hull holds the surface, which must be `bounded`."""
+    def corners(self) -> Vector | None:
+        """Points whose convex hull holds the surface; None where it does not end."""
+        if not (self.kind == render.SPHERE or math.isfinite(self.half_v)):
+            return None
         reach_u, reach_v = (self.half_u, self.half_v) if self.planar else (self.radius, self.radius)
         reach_n = 0.0 if self.planar else self.radius
         u, v, n = self.axis_u, self.axis_v, self.normal
@@ -105,7 +92,7 @@ class WorldSurface(Struct, frozen=True):
     def row(self, seed: int) -> Vector:
         """The surface as the kernel reads it."""
         own, width_in_metres = self.texture, self.origin[2] / FOCAL_PER_WIDTH
-        stripe_period = width_in_metres / own.stripes if own.repetitive else 0.0
+        stripe_period = width_in_metres / own.stripes if own.stripes else 0.0
         values = (
             *(self.kind, self.origin, self.axis_u, self.axis_v, self.normal),
             *(self.half_u, self.half_v, self.radius, self.cos_limit, self.lattice_period, self.lattice_bar),
@@ -267,9 +254,9 @@ class Renderer(Struct, frozen=True, dict=True):
         """Per surface, limits (x from, x to, y from, y to) in pixels of what the camera at `position` may see of it."""
         limits = np.tile([-np.inf, np.inf, -np.inf, np.inf], (len(self.world.surfaces), 1))
         for limit, surface in zip(limits, self.world.surfaces, strict=True):
-            corners = surface.corners() - np.array([position * BASELINE, 0.0, 0.0]) if surface.bounded else None
+            corners = surface.corners()
             if corners is not None and (corners[:, 2] > 0).all():
-                x = self.focal * corners[:, 0] / corners[:, 2] + self.centre[0]
+                x = self.focal * (corners[:, 0] - position * BASELINE) / corners[:, 2] + self.centre[0]
                 y = self.focal * corners[:, 1] / corners[:, 2] + self.centre[1]
                 limit[:] = x.min() - 1, x.max() + 1, y.min() - 1, y.max() + 1
         return limits
@@ -292,14 +279,12 @@ class Renderer(Struct, frozen=True, dict=True):
         disparity = (self.focal * BASELINE / view.depth).astype(np.float32)
         return np.where(view.surface >= 0, disparity, np.float32(np.nan))
 
-    def visible(self, view: CameraView, position: float, other: float) -> Mask:
-        """Exactly, by a second ray: the point lies in the other image, borders included, with nothing before it."""
-        visible = np.empty(self.size, np.bool_)
-        bounds = self.bounds(other)
+    def visible(self, view: CameraView) -> Mask:
+        """Exactly, by a second ray: what the left view shows lies in the right image, borders included, unhidden."""
+        visible, bounds = np.empty(self.size, np.bool_), self.bounds(1.0)
 
         def work(rows: tuple[int, int]) -> None:
-            places = position * BASELINE, other * BASELINE
-            visible_rows(self.table, bounds, *places, self.camera, rows, view.depth, visible)
+            visible_rows(self.table, bounds, 0.0, BASELINE, self.camera, rows, view.depth, visible)
 
         self._in_threads(work)
         return visible
