@@ -38,6 +38,20 @@ def test_help_names_every_command_and_imports_nothing_heavy() -> None:
         assert f"  {name} " in result.stdout
 
 
+def test_comparing_two_files_imports_nothing_that_it_does_not_need(tmp_path: Path) -> None:
+    sg.write_disparity(tmp_path / "gt.pfm", np.arange(2000.0).reshape(40, 50) / 100)
+    sg.write_disparity(tmp_path / "est.pfm", np.arange(2000.0).reshape(40, 50) / 100 + 0.5)
+    program = (
+        "import sys\nfrom stereogauge.cli import main\n"
+        f"try: main(['compare', {str(tmp_path / 'gt.pfm')!r}, {str(tmp_path / 'est.pfm')!r}])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'pandas', 'matplotlib', 'sqlalchemy', 'numpy.ma'}\n"
+        "print('HEAVY', sorted(heavy & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "HEAVY []" in result.stdout
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(name, "--help") == 0

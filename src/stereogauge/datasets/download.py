@@ -13,7 +13,7 @@ import logging
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -147,13 +147,10 @@ class _ResumedDownload(Struct, frozen=True):
     timeout: float
 
     def __call__(self, url: str, output_file: str, pooch: Any) -> None:
-        idle = 0
-        while True:
-            before = self._length
-            problem = self._try(url)
-            if problem is None:
-                break
+        idle, before = 0, self._length
+        while problem := self._try(url):
             idle = 0 if self._length > before else idle + 1
+            before = self._length
             if idle >= self.attempts:
                 raise DatasetError(
                     f"{url} could not be downloaded: {problem}; what arrived is kept in {self.part} and continued "
@@ -161,7 +158,7 @@ class _ResumedDownload(Struct, frozen=True):
                 )
             time.sleep(self.pause * 2**idle)
         shutil.move(self.part, output_file)
-        self._forget()
+        self._tag.unlink(missing_ok=True)
 
     @property
     def _length(self) -> int:
@@ -171,12 +168,8 @@ class _ResumedDownload(Struct, frozen=True):
     def _tag(self) -> Path:
         return self.part.with_name(self.part.name + ".tag")
 
-    def _forget(self) -> None:
-        self.part.unlink(missing_ok=True)
-        self._tag.unlink(missing_ok=True)
-
-    def _try(self, url: str) -> str | None:
-        """One request; None when the file is whole, else why it is not. What trying again cannot fix is raised."""
+    def _try(self, url: str) -> str:
+        """One request; "" when the file is whole, else why it is not. What trying again cannot fix is raised."""
         import requests
 
         start, headers = self._length, dict(_HEADERS)
@@ -197,14 +190,18 @@ class _ResumedDownload(Struct, frozen=True):
         except (requests.RequestException, OSError) as error:
             raise DatasetError(f"{url} could not be downloaded: {one_line(error)}.") from error
 
-    def _receive(self, response: Any, url: str, start: int) -> str | None:
+    def _receive(self, response: Any, url: str, start: int) -> str:
         if response.status_code >= 400:
             return self._refused(response, url, start)
         if response.status_code == 206:
-            total = _total_of_rest(response.headers, url, start)
+            rest = response.headers.get("Content-Range", "")
+            found = re.fullmatch(rf"bytes {start}-\d+/(\d+|\*)", rest)
+            if found is None:
+                raise DatasetError(f"{url} could not be continued at byte {start:,}: the server answered {rest!r}.")
+            length = found[1]
         else:
-            length = response.headers.get("Content-Length", "")
-            start, total = 0, int(length) if length.isdigit() else None
+            start, length = 0, response.headers.get("Content-Length", "")
+        total = int(length) if length.isdigit() else None
         expected = self._expected(url, total, start)
         tag = response.headers.get("ETag", "")
         self._tag.unlink(missing_ok=True)
@@ -222,14 +219,15 @@ class _ResumedDownload(Struct, frozen=True):
                 self.progress(done, expected)
         if expected is not None and done < expected:
             return f"the connection broke off after {done:,} of {expected:,} bytes"
-        return None
+        return ""
 
-    def _refused(self, response: Any, url: str, start: int) -> str | None:
+    def _refused(self, response: Any, url: str, start: int) -> str:
         status = response.status_code
         if status == 416 and start:
             if response.headers.get("Content-Range") == f"bytes */{start}":
-                return None  # all of it has arrived
-            self._forget()
+                return ""  # all of it has arrived
+            self.part.unlink()
+            self._tag.unlink(missing_ok=True)
             return "the server refused to continue, so it starts again"
         if status >= 500 or status in (408, 429):
             return f"the server answered {status}"
@@ -254,13 +252,3 @@ def _pieces(response: Any) -> Iterator[bytes]:
 
     with contextlib.suppress(urllib3.exceptions.HTTPError):
         yield from response.raw.stream(_CHUNK, decode_content=False)
-
-
-def _total_of_rest(headers: Mapping[str, str], url: str, start: int) -> int | None:
-    """The size of the whole file, where the answer holds what follows byte `start`."""
-    found = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+|\*)", headers.get("Content-Range", ""))
-    if found is None or int(found.group(1)) != start:
-        raise DatasetError(
-            f"{url} could not be continued at byte {start:,}: the server answered {headers.get('Content-Range')!r}."
-        )
-    return None if found.group(3) == "*" else int(found.group(3))

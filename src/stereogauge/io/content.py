@@ -67,8 +67,11 @@ class FileContent(Struct, frozen=True):
         return FileError(f"{self.name}: {printable}")
 
     def wrong_kind(self, expected: str) -> FileError:
-        """The error for a file that is not `expected`, with what it looks like instead."""
-        return self.error(f"not {expected}; {looks_like(self.data)}.")
+        """The error for a file that is not `expected`, with what its first bytes look like instead."""
+        head = bytes(self.data[:24])
+        other = f"starts with the bytes {head[:4].hex(' ')}" if any(head) else "starts with zeros"
+        seen = next((f"looks like {kind}" for magic, kind in SIGNATURES if head.startswith(magic)), other)
+        return self.error(f"not {expected}; it {seen}.")
 
     def check_dimensions(self, width: int, height: int) -> None:
         """Raise an error for a size below 1 pixel, above the largest that is read, or other than the expected one."""
@@ -139,13 +142,6 @@ SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"version https://git-lfs", "a Git LFS pointer whose real content was never fetched"),
     (b"<", "a text page (HTML or XML)"),
 )
-
-
-def looks_like(data: memoryview) -> str:
-    """The kind of file that the first bytes suggest, as the second half of a sentence."""
-    head = bytes(data[:24])
-    other = f"starts with the bytes {head[:4].hex(' ')}" if any(head) else "starts with zeros"
-    return "it " + next((f"looks like {kind}" for magic, kind in SIGNATURES if head.startswith(magic)), other)
 
 
 def display_name(path: str | os.PathLike[str]) -> str:

@@ -223,7 +223,7 @@ class ScoreCube(HasColumns, Struct, frozen=True, eq=False, dict=True):
             )
         shape = (len(algorithms), len(scenes), len(columns))
         flat: NDArray[np.intp] = np.asarray(np.ravel_multi_index(tuple(places.T), shape) if len(table) else [], np.intp)
-        if len(np.unique(flat)) != len(flat):
+        if len(set(flat.tolist())) != len(flat):
             raise StereogaugeError(
                 "Two of these scores have the same algorithm, dataset, scene, metric and region; keep one."
             )
