@@ -65,6 +65,22 @@ def test_a_score_is_the_weighted_sum_of_shares_of_the_heuristic_maxima(cube_of: 
     assert ranking.names["terms"] == ("bad@1", "rms")
 
 
+def test_scenes_count_by_their_weights_in_scores_tests_and_draws(cube_of: Build) -> None:
+    values = np.random.default_rng(0).uniform(8, 40, (2, 4, 1))
+    values[0] = 20.0
+    weights = {"scene0": 3.0, "scene2": 0.5}
+    cube = replace(cube_of(values), aggregation="weighted", scene_weights=weights)
+    score, _ = weigh(cube)
+    shares = np.array([3, 1, 0.5, 1]) / 5.5
+    assert score.value == pytest.approx(values[:, :, 0] @ shares / 80)
+    assert score.contributions.mean(axis=1) == pytest.approx(score.value)
+    # An algorithm with the same score everywhere has it in every draw, however much the scenes count.
+    assert score.redrawn(50)[:, 0] == pytest.approx(np.full(50, 0.25))
+    assert rank(cube, "weighted").notes[-1] == "Scenes count by the protocol's weights."
+    with pytest.raises(StereogaugeError, match="cannot be pooled"):
+        weigh(replace(cube, aggregation="pooled"))
+
+
 def test_weights_of_one_and_zero_reduce_to_the_single_metric(cube_of: Build) -> None:
     random = np.random.default_rng(1).random((6, 3, 2))
     cube = cube_of(random, ("bad@1:all", "rms:all"))

@@ -149,8 +149,8 @@ class TestInTheBrowser:
         visitor = Visitor(context.new_page(), sure_site).go("#compare?regions=all&metrics=rms&metrics=bad@1")
         page = visitor.page
         assert visitor.texts("#weights-mean tr[data-term='rms'] td")[1] == "50.0 %"
-        said = page.inner_text("#weights-mean")
-        assert "would tie with" in said or "No single weight" in said
+        said = page.inner_text("#steadiness")
+        assert "would lead" in said or "No other weight" in said
         visitor.choose("algorithms")
         page.click("[data-tag='algorithms:technique=learned']")
         visitor.ready()

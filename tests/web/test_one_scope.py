@@ -123,6 +123,28 @@ def test_one_score_in_every_answer_and_the_protocols_own_aggregation(client: htt
     ]
 
 
+@pytest.mark.parametrize("how", [None, "mean", "pooled", "weighted"])
+def test_the_total_score_follows_the_aggregation_as_the_columns_do(
+    client: httpx.Client, folder: Path, how: str | None
+) -> None:
+    scope = {"dataset": "weighed", "weights": ["bad@1=1"]} | ({"aggregation": how} if how else {})
+    table = client.get("table", params=scope).json()
+    place = [column["id"] for column in table["columns"]].index("bad@1:all")
+    values = {name: row[place] for name, row in zip(table["algorithms"], table["values"], strict=True)}
+    answer = client.get("answer", params=scope).json()
+    scores = {one["algorithm"]: one["score"] for one in answer["places"]}
+    assert scores["good"] / scores["rough"] == pytest.approx(values["good"] / values["rough"])
+    rank = client.get("rank", params=scope | {"model": "weighted"}).json()
+    assert {row["algorithm"]: row["value"] for row in rank["rows"]} == pytest.approx(scores)
+    why = client.get("explain", params=scope | {"first": "good", "second": "rough"}).json()
+    assert why["scores"] == pytest.approx([scores["good"], scores["rough"]])
+    assert sum(one["amount"] for one in why["scenes"]) == pytest.approx(scores["good"] - scores["rough"])
+    words = ["answer", str(folder / "small.sqlite"), "--dataset", "weighed", "--weight", "bad@1=1", "--format", "json"]
+    words += [] if how is None else ["--aggregation", how]
+    done = subprocess.run([sys.executable, "-m", "stereogauge", *words], capture_output=True, text=True, check=True)
+    assert {one["algorithm"]: one["score"] for one in json.loads(done.stdout)["places"]} == pytest.approx(scores)
+
+
 def test_a_data_set_without_the_usual_measures_still_has_a_purpose(client: httpx.Client) -> None:
     scope = client.get("scope", params={"dataset": "filled"}).json()
     assert scope["purpose"]["profile"] is None
@@ -286,13 +308,14 @@ class TestPages:
         visitor.page.wait_for_selector("#why [data-term=rms]")
         assert visitor.page.evaluate("document.activeElement.dataset.weight") == "rms"
 
-    def test_a_total_score_is_called_a_mean_over_scenes_where_columns_are_weighted(self, visitor: Visitor) -> None:
+    def test_captions_say_how_scenes_become_a_total_score(self, visitor: Visitor) -> None:
         visitor.go("#answer?dataset=weighed&weights=bad%401%3D1")
         assert "as the protocol (weighted)" in visitor.page.inner_text('[data-open="aggregation"]')
-        assert "mean over scenes" in visitor.page.inner_text("#answer .take .caption")
+        assert "6 scenes, weighted" in visitor.page.inner_text("#answer .take .caption")
         visitor.go("#leaderboard?dataset=weighed&weights=bad%401%3D1")
-        assert "weighted score is the mean over scenes" in visitor.page.inner_text("#notes")
-        assert "mean over scenes" in visitor.page.inner_text(".beside .take .caption")
+        assert "Scenes count by the protocol's weights." in visitor.page.inner_text("#notes")
+        visitor.go("#leaderboard?dataset=weighed&weights=bad%401%3D1&aggregation=pooled")
+        assert "Scenes count by their pixels." in visitor.page.inner_text("#notes")
 
     def test_a_heading_gives_no_reason_for_a_difference_that_may_be_chance(self, visitor: Visitor) -> None:
         visitor.go("#versus?dataset=filled&first=good&second=rough")

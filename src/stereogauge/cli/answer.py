@@ -27,7 +27,7 @@ border-bottom:1px solid #ddd}} .number{{text-align:right}} figcaption{{font-weig
 
 def command(
     store: options.StoreAddress,
-    scope: Annotated[Scope, options.without("regions", "metrics", "aggregation", "least_coverage", "least_support")],
+    scope: Annotated[Scope, options.without("regions", "metrics", "least_coverage", "least_support")],
     profile: options.Profile = None,
     weight: options.Weight = None,
     requirements: Annotated[

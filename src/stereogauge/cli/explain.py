@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def command(
     store: options.StoreAddress,
-    scope: Annotated[Scope, options.without("regions", "metrics", "aggregation", "need", "least_support")],
+    scope: Annotated[Scope, options.without("regions", "metrics", "need", "least_support")],
     first: Annotated[str | None, typer.Argument(metavar="A", help="An algorithm; none for a view of all.")] = None,
     second: Annotated[str | None, typer.Argument(metavar="B", help="The algorithm to compare it with.")] = None,
     profile: options.Profile = None,

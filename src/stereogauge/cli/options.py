@@ -399,7 +399,7 @@ def selected_scores(address: str, scope: Scope) -> Iterator[tuple[Store, ScoreCu
             raise StereogaugeError(f"{store.name} holds no scores; fill it with `stereogauge evaluate`.")
         yield (
             store,
-            cube.select(
+            cube.read_by(None, scope.aggregation).select(
                 scenes=names(scope.scenes) if tagged else listed(scope.scenes),
                 regions=listed(scope.regions),
                 metrics=listed(scope.metrics),

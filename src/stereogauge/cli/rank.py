@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def command(
     store: options.StoreAddress,
-    scope: Annotated[Scope, options.without("aggregation")],
+    scope: Scope,
     model: Annotated[str, "middlebury, extended, a-star, weighted, or an installed one."] = "a-star",
     ties: Annotated[str | None, "Ranks of equal scores: min, average or dense."] = None,
     tau: Annotated[float | None, "Extended model: rank sums closer than this perform alike."] = None,
@@ -51,6 +51,11 @@ def command(
     from stereogauge.ranking.run import rank
     from stereogauge.scores.selection import in_words
 
+    if scope.aggregation is not None and model != "weighted":
+        raise StereogaugeError(
+            f"The model {model!r} compares scene by scene, so --aggregation changes nothing; it applies to --model "
+            "weighted and to `stereogauge table`."
+        )
     if figure is not None:
         check_format(figure.suffix.lstrip(".").lower())
     stated = {

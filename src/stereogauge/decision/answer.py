@@ -27,13 +27,10 @@ from stereogauge.decision.verdict import (
     TOLERANCE,
     Place,
     Settings,
-    Tie,
     Verdict,
     WorstScene,
     certain_places,
     compared_scores,
-    nearest_tie,
-    nearest_ties,
     need_leader,
     scenes_needed,
     worst_scenes,
@@ -46,7 +43,7 @@ from stereogauge.model import FULL_WIDTH
 from stereogauge.ranking.profile import Profile, composed_weights, metric_words, property_of
 from stereogauge.ranking.ranks import HEURISTIC
 from stereogauge.ranking.run import Scores
-from stereogauge.ranking.weighted_score import WeightedScore, with_stand_ins
+from stereogauge.ranking.weighted_score import Tie, WeightedScore, with_stand_ins
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import DRAWS, EVERY_PIXEL, LEAST_COVERAGE, ONLY_SURE, coverage_of
 from stereogauge.scores.selection import Dropped, Selection, by_scenes, missing_rule
@@ -277,7 +274,7 @@ def _by_weights(source: Source, purpose: Profile, settings: Settings) -> Answer:
     score, selection = compared_scores(source.cube, purpose, rule)
     measured = measured_part(source, purpose, score)
     places = certain_places(score, source.cube, purpose, settings)
-    worst, ties = worst_scenes(score), nearest_ties(score)
+    worst = worst_scenes(score)
     verdict = Verdict(
         purpose=opening(purpose),
         places=places,
@@ -292,7 +289,7 @@ def _by_weights(source: Source, purpose: Profile, settings: Settings) -> Answer:
         weight_distance=score.weight_distance,
         disproportions=score.disproportions,
         worst_scenes=tuple(one.scene for one in worst),
-        nearest_tie=nearest_tie(ties, score),
+        nearest_tie=score.nearest_tie,
         stand_ins=purpose.standing_in,
     )
     verdict = replace(verdict, scenes_needed=scenes_needed(score, verdict))
@@ -312,7 +309,7 @@ def _by_weights(source: Source, purpose: Profile, settings: Settings) -> Answer:
         properties=_properties(score),
         worst_scenes=worst,
         weight_distance=score.weight_distance,
-        break_even=ties,
+        break_even=score.nearest_ties,
         not_measured=measured.not_measured,
         unknown_claims=tuple(_unknown(score, selection, purpose, source)),
         options=settings._asdict(),

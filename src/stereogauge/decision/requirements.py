@@ -44,7 +44,7 @@ from stereogauge.loading import Declaration, convert, load, number
 from stereogauge.metrics.run_time import image_size, sizes_in_words
 from stereogauge.protocol import Protocol
 from stereogauge.ranking.bootstrap import resample_scenes
-from stereogauge.scores.aggregation import aggregated
+from stereogauge.scores.aggregation import aggregated, scene_shares
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.scope import DRAWS
 from stereogauge.text import json_value, json_values
@@ -462,22 +462,24 @@ def fulfilment(
     columns = {str(column): place for place, column in enumerate(cube.columns)}
     columns |= {c.metric: place for place, c in enumerate(cube.columns) if c.declared.metric.region is not None}
     columns |= {f"{c.metric}:scene": place for place, c in enumerate(cube.columns) if c.metric == TIME}
-    means = aggregated(cube)
+    means, counted = aggregated(cube), scene_shares(cube)
     values = np.full((len(cube.algorithms), len(required)), np.nan)
     scene_values = np.full((len(cube.scenes), len(cube.algorithms), len(required)), np.nan)
+    shares = np.ones((len(cube.scenes), len(required)))
     for k, one in enumerate(required):
         if one.settings:
             continue
         if one.column in columns:
             values[:, k] = means[:, columns[one.column]]
             scene_values[:, :, k] = cube.values[:, :, columns[one.column]].T
+            shares[:, k] = counted[:, columns[one.column]]
         elif one.column == f"{EMPTY}:all" and (place := _counting_column(cube, "all")) is not None:
             scene_values[:, :, k] = 100 * (1 - cube.coverage[:, :, place]).T
             values[:, k] = 100 * (1 - cube.coverage_over_scenes[:, place])
     units = cube.unit_of
     count = len(np.unique(units))
     times = resample_scenes(count, draws, seed)[:, units]
-    holds = _held(scene_values, values, np.array([one.limit for one in required]), times)
+    holds = _held(scene_values, shares, values, np.array([one.limit for one in required]), times)
     return Fulfilment(wanted.name, required, cube.algorithms, values, holds, camera_limits(wanted), count)
 
 
@@ -498,7 +500,9 @@ def _at_camera(cube: ScoreCube, camera: Camera, timed: Sequence[tuple[int, int]]
     return msgspec.structs.replace(cube, values=values)
 
 
-def _held(scene_values: Values, values: Values, limits: Values, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _held(
+    scene_values: Values, shares: Values, values: Values, limits: Values, counts: NDArray[np.int64]
+) -> NDArray[np.bool_]:
     """Who keeps every measured limit where each scene is drawn so often; shape (draws, algorithms)."""
     _, algorithms, required = scene_values.shape
     held = np.ones((len(counts), algorithms), bool)
@@ -506,8 +510,9 @@ def _held(scene_values: Values, values: Values, limits: Values, counts: NDArray[
         known = ~np.isnan(scene_values[:, :, k])
         if not known.any():
             continue
-        total = counts @ np.nan_to_num(scene_values[:, :, k])
-        number = counts @ known
+        drawn = counts * shares[:, k]
+        total = drawn @ np.nan_to_num(scene_values[:, :, k])
+        number = drawn @ known
         with np.errstate(invalid="ignore"):
             mean = total / number
         kept = np.where(number > 0, mean <= limits[k], True)

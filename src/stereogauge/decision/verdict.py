@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.decision.requirements import completeness_of
-from stereogauge.decision.words import Claim
+from stereogauge.decision.words import Claim, break_even_claim
 from stereogauge.errors import StereogaugeError
 from stereogauge.ranking.bootstrap import beats, rank_interval, redrawn_means, tails
 from stereogauge.ranking.profile import Profile
 from stereogauge.ranking.ranks import DIGITS, final_ranks
 from stereogauge.ranking.significance import check_alpha, greater_p, scenes_for_pair
-from stereogauge.ranking.weighted_score import PROPORTIONATE, Disproportion, WeightedScore, weigh
+from stereogauge.ranking.weighted_score import PROPORTIONATE, Disproportion, Tie, WeightedScore, weigh
 from stereogauge.scores.aggregation import charged
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.scope import DRAWS, LEAST_COVERAGE, MissingRule
@@ -37,7 +37,6 @@ LEAST_MEASURED = 0.5
 """A winner needs at least this share of the weight to be measured."""
 LEAST_SCENES = 6
 """No algorithm is named on fewer independent scenes."""
-MOST_RIVALS = 3
 MOST_SCENES = 3
 NEED_CHANGE = 0.02
 """A winner must lead when this much more or less of the pixels is needed."""
@@ -90,15 +89,6 @@ class Place(NamedTuple):
     open: bool
     completeness: float | None
     charged: float
-
-
-class Tie(NamedTuple):
-    """The weight of a term or property at which a rival ties with the leader, the others scaled to sum to 1."""
-
-    rival: str
-    of: str
-    weight: float
-    tie: float
 
 
 class Verdict(Struct, frozen=True):
@@ -210,8 +200,7 @@ class Verdict(Struct, frozen=True):
             names = (leader.algorithm, self.open[0].algorithm)
             yield Claim("scenes-needed", names, {"needed": self.scenes_needed, "scenes": float(self.units)})
         if kind in ("take", "ahead") and self.nearest_tie is not None:
-            tie = self.nearest_tie
-            yield Claim("break-even", (tie.rival,), {"weight": tie.weight, "tie": tie.tie}, {"of": tie.of})
+            yield break_even_claim(self.nearest_tie)
         if kind == "take":
             bound = {"scenes": float(self.units), "share": min(1.0, 3 / self.units)}
             yield Claim("failures-possible", (leader.algorithm, *self.worst_scenes), bound)
@@ -417,25 +406,3 @@ def scenes_needed(score: WeightedScore, verdict: Verdict) -> int | None:
     first, rival = int(score.order[0]), score.algorithms.index(verdict.open[0].algorithm)
     gap = score.behind(first, verdict.tolerance)[rival]
     return scenes_for_pair(gap, verdict.alpha) if gap.any() else None
-
-
-def nearest_ties(score: WeightedScore) -> tuple[Tie, ...]:
-    """Where the next algorithms would tie with the first: by property, then by term."""
-    first = int(score.order[0])
-    names, weights, by_property = score.property_ties(first)
-    by_term = score.ties(first)
-    ties: list[Tie] = []
-    for place in score.order[1 : 1 + MOST_RIVALS]:
-        rival = score.algorithms[place]
-        if len(names) > 1:
-            ties += map(Tie, [rival] * len(names), names, weights.tolist(), by_property[place].tolist())
-        ties += map(Tie, [rival] * len(score.terms), score.terms, score.weights.tolist(), by_term[place].tolist())
-    return tuple(tie for tie in ties if not math.isnan(tie.tie))
-
-
-def nearest_tie(ties: Iterable[Tie], score: WeightedScore) -> Tie | None:
-    """The smallest change of the weight of a property at which the second place ties with the first."""
-    names = score.properties[0]
-    second = score.algorithms[score.order[1]] if len(score.order) > 1 else ""
-    found = [tie for tie in ties if tie.rival == second and tie.of in names and tie.weight > 0 and tie.tie > 0]
-    return min(found, key=lambda tie: abs(math.log(tie.tie / tie.weight)), default=None)

@@ -16,7 +16,7 @@ from stereogauge.metrics.registry import parse_column
 from stereogauge.protocol import EITHER_UNIT
 from stereogauge.ranking.models.weighted import disproportion_note, stand_in_note
 from stereogauge.ranking.profile import metric_words
-from stereogauge.ranking.weighted_score import Disproportion
+from stereogauge.ranking.weighted_score import Disproportion, Tie
 from stereogauge.text import counted, json_values, listed, number_text, percent, percents_apart, stated_percent
 
 
@@ -86,6 +86,7 @@ TEMPLATES: Mapping[str, Parts] = {
         "{first} gives no value at {lost:percent} of the pixels; they are charged and make {charged:percent} of its "
         "score.",
     ),
+    "no-break-even": ("", "No other weight of one property or metric alone would put {first} first."),
     # What an answer cannot say.
     "scenes-left-out": (
         "",
@@ -340,6 +341,11 @@ def _failures_possible(claim: Claim) -> Parts:
     scenes, share = counted(int(claim.numbers["scenes"]), "scene"), percent(claim.numbers["share"])
     its = f"; its worst {'are' if len(worst) > 1 else 'is'} {listed(worst)}" if worst else ""
     return "", _sentence(f"{scenes} cannot exclude a failure of {first} on up to {share} of scenes{its}")
+
+
+def break_even_claim(tie: Tie) -> Claim:
+    """Which change of one weight would put another algorithm first."""
+    return Claim("break-even", (tie.rival,), {"weight": tie.weight, "tie": tie.tie}, {"of": tie.words})
 
 
 def _break_even(claim: Claim) -> Parts:

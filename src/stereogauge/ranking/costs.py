@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.errors import NothingLeftError, StereogaugeError
-from stereogauge.scores.aggregation import Gap, UsableScores, charged, column_costs, usable_scores
+from stereogauge.scores.aggregation import Gap, UsableScores, charged, column_costs, scene_shares, usable_scores
 from stereogauge.scores.column import Column, HasColumns
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.facts import SceneFacts, unit_means, usual_maximum
@@ -30,9 +30,9 @@ class Costs(HasColumns, Struct, frozen=True, eq=False, dict=True):
 
     `matrix` has shape (algorithms, flat columns); +inf marks a gap under the rule `worst`. `scene_of` and `column_of`
     give the place of each flat column in `scenes` and `columns`. Every scene has at least one flat column. `maxima`
-    holds what counts as 1 in each flat column, NaN where that is not known. `unit_of` numbers the independent unit of
-    each scene: scenes of one place count as one in every statistic. `repeated` names the column that has the pixels of
-    one that is not counted again.
+    holds what counts as 1 in each flat column, NaN where that is not known, and `shares` how much it counts in a sum
+    over scenes. `unit_of` numbers the independent unit of each scene: scenes of one place count as one in every
+    statistic. `repeated` names the column that has the pixels of one that is not counted again.
     """
 
     algorithms: tuple[str, ...]
@@ -42,6 +42,7 @@ class Costs(HasColumns, Struct, frozen=True, eq=False, dict=True):
     scene_of: NDArray[np.intp]
     column_of: NDArray[np.intp]
     maxima: Values
+    shares: Values
     unit_of: NDArray[np.intp]
     repeated: Mapping[str, str] = field(default_factory=dict)
 
@@ -92,6 +93,7 @@ class Costs(HasColumns, Struct, frozen=True, eq=False, dict=True):
             scene_of=owner,
             column_of=self.column_of[flat],
             maxima=self.maxima[flat],
+            shares=self.shares[flat],
             unit_of=np.arange(len(scenes)),
         )
 
@@ -208,6 +210,7 @@ def prepare(
         scene_of=scene_of,
         column_of=column_of,
         maxima=_maxima(cube)[keep],
+        shares=scene_shares(cube).ravel()[keep],
         unit_of=np.unique(cube.unit_of[scenes], return_inverse=True)[1],
         repeated={str(cube.columns[place]): str(cube.columns[twin]) for place, twin in repeated.items()},
     )

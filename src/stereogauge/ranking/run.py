@@ -15,7 +15,7 @@ from stereogauge.masks.standard import PARTITION
 from stereogauge.ranking.costs import Costs, prepare
 from stereogauge.ranking.model import Model, Outcome, Ranking, model_declaration
 from stereogauge.ranking.profile import composed_weights
-from stereogauge.scores.aggregation import charged
+from stereogauge.scores.aggregation import charged, counting_note
 from stereogauge.scores.column import shared_pixels
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import MissingPixels
@@ -114,6 +114,8 @@ def with_notes(ranking: Ranking, cube: ScoreCube, model: Model, missing: str, op
             f"The regions {', '.join(shared.regions)} share pixels, so a pixel counts up to {shared.times} times; "
             f"exclusive ones are {', '.join(PARTITION)}."
         )
+    if "contributions" in ranking.arrays and (counting := counting_note(cube.aggregation)):
+        notes.append(counting)
     rule = ranking.selection.missing_pixels
     other: MissingPixels = "left out" if rule == "charged" else "charged"
     order = _changed_order(ranking, cube, model, missing, other, options)

@@ -19,7 +19,7 @@ from stereogauge.ranking.model import Ranking, models
 from stereogauge.ranking.profile import Profile
 from stereogauge.ranking.ranks import final_ranks
 from stereogauge.ranking.run import rank
-from stereogauge.ranking.weighted_score import weigh
+from stereogauge.ranking.weighted_score import Tie, weigh
 from stereogauge.scores.column import metric_of
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.scope import DRAWS
@@ -83,7 +83,8 @@ class WeightStability(Struct, frozen=True, eq=False):
     """What becomes of the order when weights move.
 
     Algorithms are in the order of the stated weights. `first` is the share of draws that each one wins, `rank_low`
-    and `rank_high` bound its rank in 95 % of the draws; `changed` is the share of draws with another winner.
+    and `rank_high` bound its rank in 95 % of the draws; `changed` is the share of draws with another winner. `tie` is
+    the smallest change of one weight that puts the second place first, None where there is none.
     """
 
     selection: Selection
@@ -97,6 +98,7 @@ class WeightStability(Struct, frozen=True, eq=False):
     rank_low: NDArray[np.int64]
     rank_high: NDArray[np.int64]
     changed: float
+    tie: Tie | None = None
 
 
 def weight_stability(
@@ -131,6 +133,7 @@ def weight_stability(
         rank_low=low[order],
         rank_high=high[order],
         changed=float((ranks[:, order[0]] != 1).mean()),
+        tie=score.nearest_tie,
     )
 
 

@@ -1,9 +1,10 @@
 """The weighted score of an algorithm: one definition for orders, tests, draws, explanations and figures.
 
-V(a) = Σ_t w_t · mean over the columns f of the term t of n_{a,f}, where n is a normalised cost; lower is better
-(Honauer et al., The HCI Stereo Metrics, 2015, section 4.3). A column belongs to one scene, so V is also the mean over
-the S scenes of their contributions: V(a) = (1/S) Σ_s c_{a,s} with
-c_{a,s} = S · Σ_t w_t / |F_t| · Σ_{f of t on s} n_{a,f}.
+V(a) = Σ_t w_t · Σ_f u_f · n_{a,f} over the columns f of each term t, where n is a normalised cost and lower is better
+(Honauer et al., The HCI Stereo Metrics, 2015, section 4.3). The shares u of a term's columns sum to 1: its scenes count
+equally, by their weights, or by their pixels, as the scores of single columns are aggregated (`scene_shares`). A column
+belongs to one scene, so V is also the mean over the S scenes of their contributions: V(a) = (1/S) Σ_s c_{a,s} with
+c_{a,s} = S · Σ_t w_t · Σ_{f of t on s} u_f · n_{a,f}.
 
 A scene that lacks a term contributes nothing by that term, and the scenes that have it contribute more.
 """
@@ -11,6 +12,7 @@ A scene that lacks a term contributes nothing by that term, and the scenes that 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -21,13 +23,22 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from stereogauge.errors import StereogaugeError
+from stereogauge.errors import ProtocolError, StereogaugeError
 from stereogauge.masks.geometric import PARTS
 from stereogauge.metrics.registry import parse_column
 from stereogauge.ranking.bootstrap import CONCENTRATION, LEVEL, perturb_weights, redrawn_means, tails
 from stereogauge.ranking.costs import Costs, prepare
-from stereogauge.ranking.profile import Profile, load_profile, property_of, stated_weights
+from stereogauge.ranking.profile import (
+    ACCURACY,
+    PROPERTIES,
+    Profile,
+    load_profile,
+    metric_words,
+    property_of,
+    stated_weights,
+)
 from stereogauge.ranking.ranks import DIGITS, normalisation_rule, normalised
+from stereogauge.scores.aggregation import NOT_POOLED
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.scope import MissingPixels, MissingRule
@@ -38,6 +49,8 @@ PROPORTIONATE = 0.25
 """Up to this total variation, effective weights are called those that were declared."""
 DISPROPORTIONATE = 2.0
 """A term that causes more than this many times its declared share of the differences is named."""
+
+MOST_RIVALS = 3
 
 
 def term_columns(term: str, columns: Sequence[Column]) -> list[int]:
@@ -104,20 +117,22 @@ def weighted_columns(
 
 
 class Term(NamedTuple):
-    """A weighted metric or column with scores: its weight, flat columns, normalised cells, and the origin of its scale.
+    """A weighted metric or column with scores: its weight, flat columns and the share of each, normalised cells, and
+    the origin of its scale.
 
-    The weights of all terms sum to 1.
+    The weights of all terms sum to 1, and so do the shares of the columns of one.
     """
 
     weight: float
     flat: NDArray[np.intp]
+    shares: Values
     cells: Values
     origin: str
 
     @property
     def amounts(self) -> Values:
-        """What each column adds to the score, w_t / |F_t| · n_{a,f}; shape (algorithms, columns of the term)."""
-        return np.asarray(self.weight / len(self.flat) * self.cells, np.float64)
+        """What each column adds to the score, w_t · u_f · n_{a,f}; shape (algorithms, columns of the term)."""
+        return np.asarray(self.weight * self.shares * self.cells, np.float64)
 
 
 class Disproportion(NamedTuple):
@@ -126,6 +141,20 @@ class Disproportion(NamedTuple):
     term: str
     weight: float
     share: float
+
+
+class Tie(NamedTuple):
+    """The weight of a term or property at which a rival ties with the leader, the others scaled to sum to 1."""
+
+    rival: str
+    of: str
+    weight: float
+    tie: float
+
+    @property
+    def words(self) -> str:
+        """The property, or the term in words."""
+        return self.of if self.of in (ACCURACY, *PROPERTIES.values()) else metric_words(self.of, with_id=False)
 
 
 class WeightedScore(Struct, frozen=True, eq=False, dict=True):
@@ -166,7 +195,7 @@ class WeightedScore(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def means(self) -> Values:
         """Normalised means, shape (algorithms, terms)."""
-        return np.stack([term.cells.mean(axis=1) for term in self.terms.values()], axis=1)
+        return np.stack([term.cells @ term.shares for term in self.terms.values()], axis=1)
 
     @cached_property
     def by_term(self) -> Values:
@@ -202,6 +231,14 @@ class WeightedScore(Struct, frozen=True, eq=False, dict=True):
         """Contribution of each independent unit, shape (algorithms, units): the score is their mean."""
         return self._by_unit(self.contributions)
 
+    @cached_property
+    def unit_shares(self) -> Values:
+        """How much of the score belongs to each independent unit: 1 on average, less where it lacks terms."""
+        shares = np.zeros(len(self.scenes))
+        for term in self.terms.values():
+            shares += term.weight * term.shares @ self.costs.in_scene[term.flat]
+        return self._by_unit(len(self.scenes) * shares)
+
     def _by_unit(self, by_scene: Values) -> Values:
         member = np.asarray(self.costs.unit_of[:, None] == np.arange(self.costs.units), np.float64)
         return np.asarray(self.costs.units / len(self.scenes) * (by_scene @ member), np.float64)
@@ -209,13 +246,10 @@ class WeightedScore(Struct, frozen=True, eq=False, dict=True):
     def behind(self, first: int, tolerance: float) -> Values:
         """c_b − c_first + ε of every algorithm b on each unit, with ε = tolerance · V(first); (algorithms, units).
 
-        Their mean is below 0 where b is better than the first by more than the tolerance. A unit that lacks terms has a
-        smaller part of ε, as of every score.
+        Their mean is below 0 where b is better than the first by more than the tolerance. A unit has the same part of ε
+        as of every score.
         """
-        shares = np.zeros(len(self.scenes))
-        for term in self.terms.values():
-            shares += term.weight / len(term.flat) * self.costs.in_scene[term.flat].sum(axis=0)
-        allowed = tolerance * self.value[first] * self._by_unit(len(self.scenes) * shares)
+        allowed = tolerance * self.value[first] * self.unit_shares
         return np.asarray(self.unit_contributions - self.unit_contributions[first] + allowed, np.float64)
 
     @property
@@ -230,10 +264,14 @@ class WeightedScore(Struct, frozen=True, eq=False, dict=True):
         return names, np.array([[property_of(term) == name for name in names] for term in self.terms], np.float64)
 
     def redrawn(self, draws: int, seed: int = 0, level: float = LEVEL) -> Values:
-        """The scores for draws of scenes, shape (draws, algorithms): see `redrawn_means`; one unit is drawn once."""
+        """The scores for draws of scenes, shape (draws, algorithms): see `redrawn_means`; one unit is drawn once.
+
+        A unit brings its share with it, so what is drawn is c − V (u − 1): equal scores stay equal in every draw.
+        """
         if self.costs.units < 2:
             return np.round(self.value[None], DIGITS)
-        return np.round(redrawn_means(self.unit_contributions, draws, seed, tails(level)[1]), DIGITS)
+        drawn = self.unit_contributions - np.outer(self.value, self.unit_shares - 1)
+        return np.round(redrawn_means(drawn, draws, seed, tails(level)[1]), DIGITS)
 
     def perturbed(self, draws: int, seed: int = 0, concentration: float = CONCENTRATION) -> Values:
         """The scores for draws of weights around those in force, shape (draws, algorithms)."""
@@ -242,7 +280,7 @@ class WeightedScore(Struct, frozen=True, eq=False, dict=True):
     def mean_scores(self, term: str) -> Values:
         """Each algorithm's mean over the columns of a term as the scores are shown; NaN where one is a gap."""
         cells = self.costs.matrix[:, self.terms[term].flat]
-        means = np.where(np.isfinite(cells), cells, np.nan).mean(axis=1)
+        means = np.where(np.isfinite(cells), cells, np.nan) @ self.terms[term].shares
         sign = -1.0 if parse_column(term)[0].metric.direction == "higher" else 1.0
         return np.asarray(sign * means, np.float64)
 
@@ -272,11 +310,29 @@ class WeightedScore(Struct, frozen=True, eq=False, dict=True):
         """The weight of each term at which an algorithm ties with the one at `first`: see `break_even`."""
         return break_even(self.means, self.weights, first)
 
-    def property_ties(self, first: int) -> tuple[tuple[str, ...], Values, Values]:
-        """Names and weights of the properties, and the weight of each at which an algorithm ties with the first."""
+    @cached_property
+    def nearest_ties(self) -> tuple[Tie, ...]:
+        """Where the next algorithms would tie with the first: by property, then by term."""
+        first = int(self.order[0])
         names, member = self.properties
         weights = self.weights @ member
-        return names, weights, break_even(self.by_term @ member / weights, weights, first)
+        by_property = break_even(self.by_term @ member / weights, weights, first)
+        by_term = self.ties(first)
+        ties: list[Tie] = []
+        for place in self.order[1 : 1 + MOST_RIVALS]:
+            rival = self.algorithms[place]
+            if len(names) > 1:
+                ties += map(Tie, [rival] * len(names), names, weights.tolist(), by_property[place].tolist())
+            ties += map(Tie, [rival] * len(self.terms), self.terms, self.weights.tolist(), by_term[place].tolist())
+        return tuple(tie for tie in ties if not math.isnan(tie.tie))
+
+    @property
+    def nearest_tie(self) -> Tie | None:
+        """The smallest change of one weight that puts the second place first: of a property, else of a term."""
+        second = self.algorithms[self.order[1]] if len(self.order) > 1 else ""
+        found = [tie for tie in self.nearest_ties if tie.rival == second and tie.weight > 0 and tie.tie > 0]
+        found = [tie for tie in found if tie.of in self.properties[0]] or found
+        return min(found, key=lambda tie: abs(math.log(tie.tie / tie.weight)), default=None)
 
 
 def weigh(
@@ -307,15 +363,21 @@ def weighted_score(
     rule = normalisation_rule(normalisation)
     stated = stated_weights(weights, profile) or dict.fromkeys(costs.metrics, 1.0 / len(costs.metrics))
     stated = {term: weight for term, weight in stated.items() if weight > 0}
+    counting: NDArray[np.bool_] = np.asarray(costs.shares != 0)
     flat_columns = {
-        term: np.flatnonzero(np.isin(costs.column_of, term_columns(costs.repeated.get(term, term), costs.columns)))
+        term: np.flatnonzero(
+            np.isin(costs.column_of, term_columns(costs.repeated.get(term, term), costs.columns)) & counting
+        )
         for term in stated
     }
     terms = {}
     for term, weight in shared_weights(stated, {term for term, flat in flat_columns.items() if len(flat)}).items():
         flat = flat_columns[term]
         cells, origin = normalised(term.partition(":")[0], costs.matrix[:, flat], rule, costs.maxima[flat])
-        terms[term] = Term(weight, flat, cells, origin)
+        shares = costs.shares[flat] / costs.shares[flat].sum()
+        if np.isnan(shares).any():
+            raise ProtocolError(NOT_POOLED)
+        terms[term] = Term(weight, flat, shares, cells, origin)
     return WeightedScore(costs, stated, terms)
 
 

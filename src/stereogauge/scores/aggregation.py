@@ -39,22 +39,54 @@ QUICK: Mapping[Callable[[float, int], float], Callable[[Values], Values]] = {
     root_mean: np.sqrt,
 }
 """The usual reducers, of means of many scores at once."""
+NOT_POOLED = "These scores came without their sums and cannot be pooled; aggregate them as mean."
 
 
-def aggregated(cube: ScoreCube, how: Aggregations = "mean", scene_weights: Mapping[str, float] | None = None) -> Values:
-    """One value per algorithm and column over the scenes, shape (algorithms, columns).
+def aggregated(
+    cube: ScoreCube, how: Aggregations | None = None, scene_weights: Mapping[str, float] | None = None
+) -> Values:
+    """One value per algorithm and column over the scenes, shape (algorithms, columns); by default as the cube says.
 
     `mean` averages scenes, `weighted` weighs them by `scene_weights` (1 for a scene that is not named), `pooled` joins
     their pixels: finalize(Σ sum, Σ count). A metric that does not pool is averaged where the others are pooled, and
     columns may differ; see `way`. A scene that has nothing to measure in a column, whatever the algorithm, does not
     count there. A scene that an algorithm lacks is a gap, and a gap is never averaged away: the result is NaN.
     """
+    how = cube.aggregation if how is None else how
     ways = np.array([way(column, how) for column in cube.columns])
     values = _average(cube, np.ones(len(cube.scenes)))
     if "weighted" in ways:
-        values = np.where(ways == "weighted", _average(cube, _weights(cube, scene_weights)), values)
+        weights = _weights(cube, scene_weights or cube.scene_weights)
+        values = np.where(ways == "weighted", _average(cube, weights), values)
     _pool(cube, values, np.flatnonzero(ways == "pooled").tolist())
     return values
+
+
+def scene_shares(cube: ScoreCube) -> Values:
+    """How much each scene counts in a sum of scores over scenes, shape (scenes, columns), by the cube's aggregation.
+
+    Scenes count equally (`mean`), by their stated weights (`weighted`), or by the pixels of their sets (`pooled`),
+    with or without an estimate, so that no algorithm changes what a scene counts; NaN where these are not known.
+
+    >>> scores = sg.evaluate(np.ones((2, 4)), sg.Scene("s", gt=np.ones((2, 4))), ["mae"], ["all"])
+    >>> scene_shares(scores.cube), scene_shares(scores.cube.read_by(None, "pooled"))
+    (array([[1.]]), array([[8.]]))
+    """
+    ways = np.array([way(column, cube.aggregation) for column in cube.columns])
+    shares = np.ones((len(cube.scenes), len(cube.columns)))
+    if "weighted" in ways:
+        shares[:, ways == "weighted"] = _weights(cube, cube.scene_weights)[:, None]
+    if "pooled" in ways:
+        shares[:, ways == "pooled"] = np.fmax.reduce(cube.support[:, :, ways == "pooled"], axis=0)
+    return shares
+
+
+def counting_note(how: Aggregations) -> str:
+    """A sentence on how much scenes count in a weighted score where they do not count equally; else ""."""
+    if not isinstance(how, str):
+        return "Scenes count by each metric as the protocol says."
+    said = {"weighted": "Scenes count by the protocol's weights.", "pooled": "Scenes count by their pixels."}
+    return said.get(how, "")
 
 
 def way(column: Column, how: Aggregations) -> Aggregation:
@@ -105,7 +137,7 @@ def _pool(cube: ScoreCube, values: Values, pooling: list[int]) -> None:
     if not pooling:
         return
     if cube.sums is None or cube.counts is None or np.isnan(cube.counts[:, :, pooling]).any():
-        raise ProtocolError("These scores came without their sums and cannot be pooled; aggregate them as mean.")
+        raise ProtocolError(NOT_POOLED)
     sums = _sum(cube.sums[:, :, pooling], np.ones(len(cube.scenes)))
     counts = cube.counts[:, :, pooling].sum(axis=1)
     for at, place in enumerate(pooling):

@@ -20,7 +20,7 @@ from stereogauge.datasets.places import independent_units
 from stereogauge.errors import StereogaugeError, one_of, unknown_name
 from stereogauge.masks.expression import region_id
 from stereogauge.metrics.run_time import states_conditions
-from stereogauge.protocol import common_unit
+from stereogauge.protocol import Aggregation, Aggregations, Protocol, common_unit
 from stereogauge.scores.column import Column, HasColumns, matching
 from stereogauge.scores.facts import SceneFacts
 from stereogauge.scores.scope import LEAST_COVERAGE
@@ -43,6 +43,7 @@ class ScoreCube(HasColumns, Struct, frozen=True, eq=False, dict=True):
     `invalid` is the protocol's policy for missing estimates, which decides whether `counts` include them.
     `tags` are those of algorithms and scenes. `runs` holds the conditions of run times, by (algorithm, scene).
     `least_coverage` and `least_support` say which of the scores may enter an order: see `usable_scores`.
+    `aggregation` and `scene_weights` say how scenes become one number: see `aggregated` and `scene_shares`.
     `known_scenes` is the number of scenes that were requested, with those on which no algorithm has a score.
     """
 
@@ -61,6 +62,8 @@ class ScoreCube(HasColumns, Struct, frozen=True, eq=False, dict=True):
     invalid: str = "count"
     least_coverage: float = LEAST_COVERAGE
     least_support: float | None = None
+    aggregation: Aggregations = "mean"
+    scene_weights: Mapping[str, float] = field(default_factory=dict)
     tags: TagBook = field(default_factory=TagBook)
     runs: Mapping[tuple[str, str], str] = field(default_factory=dict)
     known_scenes: int = 0
@@ -96,6 +99,12 @@ class ScoreCube(HasColumns, Struct, frozen=True, eq=False, dict=True):
         if support is not None and not support >= 0:
             raise StereogaugeError(f"least_support is a number of pixels of at least 0; found {support:g}.")
         return replace(self, least_coverage=coverage, least_support=support)
+
+    def read_by(self, protocol: Protocol | None, how: Aggregation | None = None) -> ScoreCube:
+        """The same scores with the protocol's way from scenes to one number, or with another one."""
+        if protocol is None:
+            return self if how is None else replace(self, aggregation=how)
+        return replace(self, aggregation=how or protocol.aggregation, scene_weights=protocol.scene_weights)
 
     def __repr__(self) -> str:
         return f"ScoreCube({len(self.algorithms)} algorithms × {len(self.scenes)} scenes × {len(self.columns)} columns)"

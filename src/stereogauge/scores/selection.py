@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, get_args
 from msgspec import Struct
 
 from stereogauge.errors import one_of
-from stereogauge.protocol import EITHER_UNIT
+from stereogauge.protocol import EITHER_UNIT, Aggregations
 from stereogauge.scores.column import Column, HasColumns
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import LEAST_COVERAGE, MissingPixels, MissingRule
@@ -91,7 +91,8 @@ class Selection(HasColumns, Struct, frozen=True):
 
     `least_coverage` and `least_support` are the limits of `usable_scores`; `asked_scenes` is the number
     of scenes before the rule for gaps, `units` that of the independent ones among those kept; `depth_unit` is the unit
-    of depth errors on the scenes. `missing_pixels` says whether pixels that scores leave out were charged.
+    of depth errors on the scenes. `missing_pixels` says whether pixels that scores leave out were charged, and
+    `aggregation` how scenes become one number.
     """
 
     algorithms: tuple[str, ...]
@@ -106,6 +107,7 @@ class Selection(HasColumns, Struct, frozen=True):
     depth_unit: str = EITHER_UNIT
     missing_pixels: MissingPixels = "charged"
     units: int = 0
+    aggregation: Aggregations = "mean"
 
     @classmethod
     def of(cls, cube: ScoreCube, missing: MissingRule = "common", dropped: tuple[Dropped, ...] = ()) -> Selection:
@@ -121,6 +123,7 @@ class Selection(HasColumns, Struct, frozen=True):
             cube.least_support,
             cube.requested_scenes,
             cube.depth_unit,
+            aggregation=cube.aggregation,
         )
 
     @property
@@ -152,7 +155,7 @@ class Selection(HasColumns, Struct, frozen=True):
         kept = ("algorithms", "scenes", "missing", "least_coverage", "least_support", "dropped", "protocol")
         return json_values(
             self,
-            (*kept, "missing_pixels", "independent_scenes"),
+            (*kept, "missing_pixels", "independent_scenes", "aggregation"),
             columns=[str(column) for column in self.columns],
             asked_scenes=self.asked_scenes or len(self.scenes),
         )

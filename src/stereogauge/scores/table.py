@@ -266,7 +266,7 @@ class ScoreTable(Sequence[Score], Displayed, WrittenAsJson, WrittenAsCsv):
         read = self.protocol or Protocol()
         units = {scene: read.sigma_z.unit(calibrated=bool(one.calibrated)) for scene, one in self.facts.items()}
         cube = ScoreCube.of(self._scores, facts=self.facts, depth_units=units, invalid=read.invalid, tags=self.tags)
-        return replace(cube, known_scenes=self.known_scenes)
+        return replace(cube.read_by(self.protocol), known_scenes=self.known_scenes)
 
     def to_pandas(self) -> pd.DataFrame:
         """Long form: dataset scene algorithm metric region value count missing protocol, then sum, note and rule.

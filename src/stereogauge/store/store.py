@@ -98,7 +98,8 @@ class Store(Listings):
         a metric whose plug-in is not loaded are left out, with one warning.
         """
         with self._database.reading() as connection:
-            return read_cube(connection, select_rows(connection, **selection))
+            cube = read_cube(connection, select_rows(connection, **selection))
+        return cube.read_by(self.protocol(cube.protocol, cube.columns) if cube.columns else None)
 
     def scores(self, **selection: Unpack[Requested]) -> ScoreTable:
         """The same selection as single scores with their notes, under the protocol's whole text."""

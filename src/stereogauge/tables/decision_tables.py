@@ -11,6 +11,7 @@ from stereogauge.decision.explain import Explanation
 from stereogauge.decision.gate import Gate
 from stereogauge.decision.requirements import Fulfilment
 from stereogauge.decision.words import with_unit
+from stereogauge.scores.aggregation import counting_note
 from stereogauge.tables.formats import html_table
 from stereogauge.tables.table import Cell, Table, number, rank_cell, share, table, words
 from stereogauge.text import counted, percent, stated_percent
@@ -69,6 +70,8 @@ def places_table(answer: Answer) -> Table:
             f"{scenes} that an algorithm is not better than the first by more than "
             f"{stated_percent(answer.options['tolerance'])}."
         )
+    if counting := counting_note(answer.selection.aggregation):
+        notes.append(counting)
     return table("answer", f"Places: {answer.purpose}", [*header, "coverage"], rows, notes)
 
 
@@ -102,7 +105,7 @@ def fulfilment_table(found: Fulfilment) -> Table:
             kept = Cell(value, with_unit(value, one.unit), "best" if met else "", "" if met else " ✗")
             cells.append(Cell() if math.isnan(value) else kept)
         rows.append(cells)
-    return table("requirements", "Requirements", header, rows, ["Means over the scenes; ✗ misses the limit."])
+    return table("requirements", "Requirements", header, rows, ["Averages over the scenes; ✗ misses the limit."])
 
 
 def explanation_tables(found: Explanation) -> tuple[Table, ...]:
@@ -113,9 +116,9 @@ def explanation_tables(found: Explanation) -> tuple[Table, ...]:
         for r in sorted(found.terms, key=lambda reason: -abs(reason.amount))
     ]
     notes = [f"Negative amounts speak for {found.first}, positive ones for {found.second}; they sum to the difference."]
-    notes.append("Scores are means over scenes and regions with missing pixels charged; `table` has them as measured.")
+    notes.append("Scores are averages over scenes and regions, missing pixels charged; `table` has them as measured.")
     if any(math.isnan(r.first) or math.isnan(r.second) for r in found.terms):
-        notes.append("–: no mean over the scenes, because coverage is too low on one; it takes the last place there.")
+        notes.append("–: no average over scenes, because coverage is too low on one; it takes the last place there.")
     title = f"Why {found.first} and {found.second} differ by {found.difference:+.4f}"
     tables = [table("why-terms", title, heads, rows, notes)]
     for name, what, pieces in (("why-scenes", "scene", found.scenes), ("why-regions", "region", found.regions)):

@@ -92,8 +92,8 @@ def redrawn_scores(
 WEIGHTED = Model(
     id="weighted",
     name="Weighted combination",
-    definition="Normalise each metric, average it over its columns, and add the metrics with the weights of an "
-    "application.",
+    definition="Normalise each metric, average it over its columns, whose scenes count as in the scores of columns, "
+    "and add the metrics with the weights of an application.",
     source="K. Honauer, L. Maier-Hein and D. Kondermann, The HCI Stereo Metrics: geometry-aware performance "
     "analysis of stereo algorithms, ICCV 2015.",
     value_name="weighted score",

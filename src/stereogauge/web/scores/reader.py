@@ -173,6 +173,7 @@ class ScoreReader:
             raise HiddenTruthError("some of these scenes", "the score of one without the others is")
         names = query.names
         cube = cube.limited(query.coverage, query.least_support)
+        cube = cube.read_by(self.record(query).protocol, query.aggregation)
         return cube if all(part is None for part in names.values()) else cube.select(**names)
 
     def _selected(self, query: SelectionQuery) -> _Selected:

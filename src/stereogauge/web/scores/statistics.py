@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from stereogauge.decision.words import Claim, break_even_claim, sentences
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.analysis import determination_data, histograms_data, scatter_matrix_data
 from stereogauge.figures.chart import Spec
@@ -236,7 +237,7 @@ def histogram_answer(scores: ScoreReader, query: SelectionQuery, metric: str, ma
 
 
 def stability_answer(scores: ScoreReader, query: SelectionQuery, options: dict[str, Any], family: str) -> Plain:
-    """Weights drawn around those stated, and the thresholds of one family of metrics."""
+    """Weights drawn around those stated, the smallest change that puts another first, and thresholds of a family."""
     refuse_order(query)
     cube = scores.ordered(query)
     families = {metric.id for metric in metrics().values() if metric.parameters}
@@ -245,9 +246,11 @@ def stability_answer(scores: ScoreReader, query: SelectionQuery, options: dict[s
     names = ("algorithms", "first", "rank_low", "rank_high", "changed", "terms")
     try:
         options = scores.options(query, "weighted", options)
-        answer = plain(weight_stability(cube, missing=query.missing, **options), names, notes=[])
+        found = weight_stability(cube, missing=query.missing, **options)
+        claim = break_even_claim(found.tie) if found.tie else Claim("no-break-even", found.algorithms[1:2])
+        answer = plain(found, names, notes=[]) | {"tie": "".join(sentences([claim])) if claim.names else ""}
     except StereogaugeError as reason:
-        answer = {name: [] for name in names} | {"changed": None, "notes": [str(reason)]}
+        answer = {name: [] for name in names} | {"changed": None, "notes": [str(reason)], "tie": ""}
     answer |= {"family": family, "thresholds": []}
     members = sum(metric_of(metric).metric.id == family for metric in cube.metrics)
     if members < 2:

@@ -27,8 +27,6 @@ import { badge, idMark, lowerFirst, metricWords, regionWords } from "./words.js"
 
 const SEARCH_FROM = 12;
 const FEW = 2; // names that a chip lists
-/** How scenes become one number in a total score, whatever the scores of single columns do. */
-export const MEAN = "mean over scenes";
 /** What a figure says whose points are single scenes. */
 export const SCENEWISE = "scene by scene";
 const searches = new Map();
@@ -202,7 +200,8 @@ function overScenes(context) {
     all.map((one) => radio("aggregation", one, one, now === one, take(one))),
     h(
       "p.hint",
-      "For the scores of single columns. A total score is always the mean over scenes, each counting the same.",
+      "For scores of single columns, and for how much a scene counts in a weighted score: as much as every other, by ",
+      "the protocol's weights, or by its pixels. Ranks are compared scene by scene.",
     ),
     field(
       "a missing score",

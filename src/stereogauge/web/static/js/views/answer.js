@@ -2,7 +2,6 @@
 // the limits, and what is not known.
 
 import { attempt, isStatic, latest } from "../api.js";
-import { MEAN } from "../bar.js";
 import { shortened } from "../choices.js";
 import { cell, h, headed, link, put, table, textCell } from "../dom.js";
 import { chance, digits, full, listed, percent, plural } from "../format.js";
@@ -151,7 +150,6 @@ export function create(root, context) {
     const more = answer.places.length - rows.length;
     return strip(context, rows, {
       axis: `score${rows.some((one) => one.low !== null) ? " with 95 % interval" : ""}, lower is better`,
-      over: MEAN,
       note: several && "chance to be better",
       name: "scores",
       caption: more > 0 ? `The best ${rows.length} of ${answer.places.length}; all are listed below.` : "",
@@ -170,7 +168,6 @@ export function create(root, context) {
     reasons.draw(explanation, scores, {
       decided: explanation.said[0].kind === "better",
       more: state.address({ first: answer.leader, second: rival }, "versus"),
-      ties: answer.break_even.filter((one) => one.rival === rival),
     });
     await drawCrops(pixels, context, explanation);
   }

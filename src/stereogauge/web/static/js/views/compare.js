@@ -2,7 +2,6 @@
 // to head.
 
 import { ask, isStatic, latest } from "../api.js";
-import { MEAN } from "../bar.js";
 import { behind } from "../diagrams.js";
 import { button, cell, h, put, table } from "../dom.js";
 import { figure, takeAway } from "../figure.js";
@@ -101,24 +100,16 @@ export function create(root, context) {
   // What each weight means: its share of the differences between algorithms, and where the second would lead.
   function weightTable(answer) {
     if (!answer.effective_weights || answer.rows.length < 2) return null;
-    const [first, second] = answer.rows.map((row) => row.algorithm);
-    const ties = answer.break_even?.[1] ?? [];
-    const near = ties
-      .map((value, at) => ({ at, value, away: value === null ? Infinity : Math.abs(value - answer.weights[at]) }))
-      .sort((a, b) => a.away - b.away)[0];
-    const tie = Number.isFinite(near?.away)
-      ? `${second} would tie with ${first} if ${termWords(context, answer.terms[near.at])} weighed ` +
-        `${percent(near.value)} instead of ${percent(answer.weights[near.at])}, the other weights scaled to fit.`
-      : `No single weight, however changed, makes ${second} tie with ${first}.`;
+    const ties = answer.break_even[1];
     return h(
       "div#weights-mean",
-      h("p.caption", isolated(context, [...answer.notes, tie].join(" "))),
+      h("p.caption", isolated(context, answer.notes.join(" "))),
       table(
         [
           "metric",
           "weight",
           "share of the differences",
-          cell({ class: "words" }, "weight at which ", named(context, second), " ties"),
+          cell({ class: "words" }, "weight at which ", named(context, answer.rows[1].algorithm), " ties"),
         ],
         answer.terms.map((term, at) => {
           const [weight, share] = [answer.weights[at], answer.effective_weights[at]];
@@ -205,7 +196,6 @@ export function create(root, context) {
       takeAway(barsDeclaration(answer, pieces), context, {
         name: "weighted-scores",
         label: "Weighted scores",
-        over: MEAN,
       }),
       weightTable(answer),
       leftOut(context, answer.dropped),
@@ -258,7 +248,7 @@ export function create(root, context) {
         h(
           "p.caption#steadiness",
           h("strong", "When the weights vary: "),
-          isolated(context, `${listed(said, 4)} of 2000 random variations of them.`),
+          isolated(context, `${listed(said, 4)} of 2000 random variations of them. ${answer.tie}`),
         ),
         behind(
           ["algorithm", "ranked first in", "95 % interval of the rank"],

@@ -1,7 +1,7 @@
 // Which differences are significant: the critical-difference diagram of a few algorithms, a ranked list of many or of
 // long names.
 
-import { MEAN } from "../bar.js";
+import { SCENEWISE } from "../bar.js";
 import { shortened } from "../choices.js";
 import { behind } from "../diagrams.js";
 import { h, put } from "../dom.js";
@@ -28,7 +28,7 @@ export function drawDifference(element, answer, context) {
   const rows = answer.algorithms.map(average);
   const [listed, rest] = shortened(rows, MOST_LISTED);
   const plot = h("div.plot");
-  const options = { name: "critical-difference", over: MEAN };
+  const options = { name: "critical-difference", over: SCENEWISE };
   const axis = "average rank with half the critical distance on either side; overlapping ones are not distinguished";
   put(
     element,

@@ -17,8 +17,6 @@ import { drawDifference } from "./difference.js";
 import { following } from "./following.js";
 import { weightSliders } from "./sliders.js";
 
-const overScenes = (how) => ` · the weighted score is the mean over scenes, the scores of single columns are "${how}"`;
-
 /** The parameters of the ranking that the address means. */
 function rankParams(extra = {}) {
   const model = state.model();
@@ -198,7 +196,6 @@ export function create(root, context) {
           rank.caption,
           isolated(context, rank.notes.map((note) => ` · ${note}`).join("")),
           data.note ? ` · intervals: ${data.note}` : "",
-          rank.model === "weighted" && data.table.aggregation !== "mean" && overScenes(data.table.aggregation),
         ),
       !isStatic && exclusiveLink(context, rank),
       !isStatic && rank.changed_if && missingPixelsLink(rank),

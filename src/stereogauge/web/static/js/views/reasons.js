@@ -11,7 +11,6 @@ import * as state from "../state.js";
 import { grouped, refocused, weightControl } from "../weights.js";
 import { badge, colourOf, named, regionWords, spoken, termWords } from "../words.js";
 
-const ALL_WEIGHT = 0.9; // of a term that would leave nothing for the others
 const turned = new Set(); // properties and terms that the visitor expanded, or collapsed where all are expanded
 
 /** A bar around a middle line: to the left it speaks for the first algorithm. Returns the cell and what redraws it. */
@@ -61,21 +60,6 @@ export function piecesTable(context, explanation, title, pieces, address = () =>
       }),
     { class: "duel why", label: `Difference by ${title}` },
   );
-}
-
-/** The sentence of what would change the order. */
-function changes(context, explanation, ties) {
-  const near = ties
-    .filter((one) => one.weight > 0 && one.tie < ALL_WEIGHT)
-    .sort((a, b) => Math.abs(Math.log(a.tie / a.weight)) - Math.abs(Math.log(b.tie / b.weight)))[0];
-  if (!near)
-    return ["No other weight of one term or property alone would put ", named(context, ties[0].rival), " first."];
-  const words = explanation.terms.find((one) => one.term === near.of)?.words ?? near.of;
-  return [
-    `It would change if ${words} weighed ${percent(near.tie)} instead of ${percent(near.weight)}: then `,
-    named(context, near.rival),
-    " would lead.",
-  ];
 }
 
 /** The score of an algorithm in a column as the leaderboard has it; `reason` says why it has none, or is not ranked. */
@@ -144,7 +128,7 @@ export async function scoresOver(context, scenes) {
 export function createReasons(element, context) {
   let follow = null; // redraws the bars under other weights
 
-  function draw(explanation, scores, { decided = true, more = null, ties = [], title = null, expand = false }) {
+  function draw(explanation, scores, { decided = true, more = null, title = null, expand = false }) {
     const { first, second, terms } = explanation;
     const groups = grouped(terms);
     const control = weightControl(context, Object.fromEntries(terms.map((one) => [one.term, one.weight])));
@@ -259,7 +243,7 @@ export function createReasons(element, context) {
       ),
       h(
         "p.caption",
-        "Beside a property: what it adds to the total score. A term counts with its mean over scenes and regions, ",
+        "Beside a property: what it adds to the total score. A term counts with its average over scenes and regions, ",
         "missing pixels charged; below it are its scores as on the leaderboard, ",
         `over ${plural(scores.over, "scene")}, in `,
         h("i", "italics"),
@@ -269,7 +253,6 @@ export function createReasons(element, context) {
         "p#in-words",
         said.map((one) => [spoken(context, one.parts), " "]),
       ),
-      ties.length > 0 && h("p#break-even", changes(context, explanation, ties)),
       more &&
         h(
           "p.links",
