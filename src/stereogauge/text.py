@@ -79,6 +79,17 @@ def stated_percent(share: float) -> str:
     return f"{100 * share:g} %"
 
 
+def chance_text(share: float) -> str:
+    """The share of draws in which something is so, as whole per cent; what is rare is not called impossible.
+
+    >>> chance_text(0.001), chance_text(0.257), chance_text(0.999), chance_text(1)
+    ('< 1 %', '26 %', '> 99 %', '100 %')
+    """
+    if 0 < share < 0.01 or 0.99 < share < 1:
+        return "< 1 %" if share < 0.5 else "> 99 %"
+    return f"{100 * share:.0f} %"
+
+
 def percents_apart(first: float, second: float) -> tuple[str, str]:
     """Two shares as percentages with as many decimals as it takes to tell them apart, at most four.
 

@@ -15,6 +15,7 @@ from stereogauge.figures.palette import FAINT, INK, MUTED, Styles, complete, seg
 from stereogauge.ranking.bootstrap import Bootstrap
 from stereogauge.ranking.costs import prepare
 from stereogauge.ranking.model import Ranking
+from stereogauge.ranking.profile import property_of
 from stereogauge.ranking.ranks import column_ranks, normalised
 from stereogauge.ranking.significance import Friedman
 from stereogauge.scores.column import Column
@@ -32,21 +33,23 @@ FURTHEST = 1.25
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
-def stacked_bars_data(ranking: Ranking, name: str = "") -> Chart:
-    """Weighted scores as bars, shortest first, with one segment per metric; `name` is that of the profile.
+def stacked_bars_data(ranking: Ranking, name: str = "", by: Literal["term", "property"] = "term") -> Chart:
+    """Weighted scores as bars, shortest first, with one segment per term or property; `name` is that of the profile.
 
-    Rows: algorithm, term, weight, value (what the term adds to the score).
+    Rows: algorithm, term (or property), weight, value (what it adds to the score).
     """
     if "contributions" not in ranking.arrays:
         raise StereogaugeError(f"Stacked bars show a weighted ranking; found one of the model {ranking.model!r}.")
-    segments, terms = ranking.arrays["contributions"], ranking.names["terms"]
-    weights = ranking.arrays["weights"]
-    texts = [f"{term} ({100 * weight:.0f} %)" for term, weight in zip(terms, weights, strict=True)]
+    terms = ranking.names["terms"]
+    parts = terms if by == "term" else tuple(dict.fromkeys(map(property_of, terms)))
+    member = np.array([[part in (term, property_of(term)) for part in parts] for term in terms], np.float64)
+    segments, weights = ranking.arrays["contributions"] @ member, ranking.arrays["weights"] @ member
+    texts = [f"{part} ({100 * weight:.0f} %)" for part, weight in zip(parts, weights, strict=True)]
     rows = [
         row
-        for algorithm, parts in zip(ranking.algorithms, segments, strict=True)
+        for algorithm, values in zip(ranking.algorithms, segments, strict=True)
         for row in vl.tidy(
-            algorithm=algorithm, term=terms, segment=texts, place=range(len(terms)), weight=weights, value=parts
+            algorithm=algorithm, segment=texts, place=range(len(parts)), weight=weights, value=values, **{by: parts}
         )
     ]
     ends = np.maximum(segments, 0).sum(axis=1)
@@ -341,6 +344,25 @@ def critical_difference_data(test: Friedman, styles: Styles | None = None) -> Ch
     return Chart(title, test.selection.caption(), rows, view, facts=facts)
 
 
+def ranks_data(test: Friedman, styles: Styles | None = None) -> Chart:
+    """Average ranks with half the critical distance on either side.
+
+    Rows: algorithm, value (the average rank), low, high.
+    """
+    half, last = test.critical_distance / 2, len(test.algorithms)
+    rank = test.average_rank
+    rows = vl.tidy(
+        algorithm=test.algorithms,
+        value=rank,
+        low=np.maximum(rank - half, 1),
+        high=np.minimum(rank + half, last),
+        note="",
+    )
+    axis = "average rank, half the critical distance on either side"
+    title = f"Average ranks (α = {test.alpha:g}, {test.blocks} scenes)"
+    return intervals(title, test.selection.caption(), rows, axis, styles=styles)
+
+
 def alike_data(ranking: Ranking, styles: Styles | None = None) -> Chart:
     """Rank sums of the extended model; bars join the maximal sets that perform alike (sums closer than τ).
 
@@ -436,37 +458,49 @@ def layers_data(ranking: Ranking, styles: Styles | None = None) -> Chart:
 def intervals_data(bootstrapped: Bootstrap, styles: Styles | None = None, most: int | None = None) -> Chart:
     """Bootstrap intervals of the figure that decides the order, of the first `most` algorithms.
 
-    Rows: algorithm, value, low, high, first (the share of draws in which it is first).
+    Rows: algorithm, value, low, high, note (the share of draws in which it is first).
     """
-    algorithms = bootstrapped.algorithms[:most]
     rows = vl.tidy(
-        algorithm=algorithms,
+        algorithm=bootstrapped.algorithms[:most],
         value=bootstrapped.value[:most],
         low=bootstrapped.value_low[:most],
         high=bootstrapped.value_high[:most],
-        first=bootstrapped.first[:most],
-    )
-    axis = f"{bootstrapped.value_name} (lower is better)"
-    y = vl.names("algorithm", algorithms)
-    marks = vl.algorithm_marks(complete(styles, algorithms), legend=None)
-    tooltip = vl.hover(
-        "algorithm", ("value", bootstrapped.value_name, ".3f"), ("low", "from", ".3f"), ("high", "to", ".3f"),
-        ("first", "first in", ".1%"),
-    )  # fmt: skip
-    scale = {"zero": False}
-    value = vl.quantity("value", axis, scale=scale)
-    span = {"x": vl.quantity("low", axis, scale=scale), "x2": {"field": "high"}, "y": y, "color": marks["color"]}
-    right: Spec = {"x": {"value": "width"}}
-    beside: Spec = {"align": "left", "dx": 6}
-    view = vl.layered(
-        vl.layer("rule", {**span, "tooltip": tooltip}, strokeWidth=2),
-        vl.layer("point", {"x": value, "y": y, **marks, "tooltip": tooltip}, size=55),
-        vl.layer("text", {**right, "y": y, "text": vl.quantity("first", format=".0%")}, **beside),
-        vl.layer("text", {**right, "y": {"value": -8}}, [{}], text="first", color=MUTED, **beside),
-        height=vl.ROW * len(algorithms),
+        note=[f"{first:.0%}" for first in bootstrapped.first[:most]],
     )
     title = f"{100 * bootstrapped.level:g} % intervals over scenes ({bootstrapped.draws} draws)"
-    return Chart(title, bootstrapped.selection.caption(), rows, view)
+    axis = f"{bootstrapped.value_name} (lower is better)"
+    return intervals(title, bootstrapped.selection.caption(), rows[:most], axis, "first", styles)
+
+
+def intervals(
+    title: str, caption: str, rows: Sequence[Row], axis: str, heading: str = "", styles: Styles | None = None
+) -> Chart:
+    """A ranked list with intervals: a point and a line per algorithm, and notes under a heading.
+
+    Rows: algorithm, value, low and high (NaN where no interval is known), note.
+    """
+    algorithms = [one["algorithm"] for one in rows]
+    y = vl.names("algorithm", algorithms)
+    marks = vl.algorithm_marks(complete(styles, algorithms), legend=None)
+    known = [("low", "from", ".3f"), ("high", "to", ".3f")] if any(math.isfinite(one["low"]) for one in rows) else []
+    noted = [("note", heading)] if heading else []
+    tooltip = vl.hover("algorithm", ("value", axis, ".3f"), *known, *noted)
+    scale = vl.around(one[part] for one in rows for part in ("value", "low", "high"))
+    span = {"x": vl.quantity("low", axis, scale=scale), "x2": {"field": "high"}, "y": y, "color": marks["color"]}
+    value = vl.quantity("value", axis, scale=scale)
+    right: Spec = {"x": {"value": "width"}}
+    beside: Spec = {"align": "left", "dx": 6}
+    notes = [
+        vl.layer("text", {**right, "y": y, "text": {"field": "note"}}, **beside),
+        vl.layer("text", {**right, "y": {"value": -8}}, [{}], text=heading, color=MUTED, **beside),
+    ]
+    view = vl.layered(
+        vl.rows_where(vl.layer("rule", {**span, "tooltip": tooltip}, strokeWidth=2), "isValid(datum.low)"),
+        vl.layer("point", {"x": value, "y": y, **marks, "tooltip": tooltip}, size=55),
+        *(notes if heading else ()),
+        height=vl.ROW * len(algorithms),
+    )
+    return Chart(title, caption, tuple(rows), view)
 
 
 def model_figure_data(ranking: Ranking) -> Chart:

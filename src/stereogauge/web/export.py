@@ -307,6 +307,8 @@ def _export_selection(writer: _Writer, params: Params, scope: dict[str, Any], pu
         writer.keep("stability", (*params, *purpose))
         writer.keep("significance", (*params, *purpose))
         order = writer.keep("rank", (*params, *purpose, ("model", "weighted")))
+        for segments in ("property", "term"):
+            writer.keep("rank", (*params, *purpose, ("model", "weighted"), ("bars", segments)))
         if order and len(order["rows"]) > 1:
             names = (("first", order["rows"][0]["algorithm"]), ("second", order["rows"][1]["algorithm"]))
             writer.keep("significance", (*params, *purpose, *names))

@@ -179,10 +179,13 @@ async def rank(
     selected: Selected,
     model: ChosenModel,
     draws: Annotated[int, Query(ge=0, le=MOST_DRAWS, description="Draws of scenes for intervals; 0: none.")] = 0,
+    bars: Annotated[
+        Literal["term", "property"] | None, Query(description="A figure of a weighted order: what its segments are.")
+    ] = None,
 ) -> Response:
     """The ranking of a selection."""
     answer = statistics if draws else tables
-    return await answer(lambda site: rank_answer(site.scores, selected, *model, draws))
+    return await answer(lambda site: rank_answer(site.scores, selected, *model, draws, bars))
 
 
 @router.get("/rank.{form}", summary="The leaderboard as CSV or LaTeX", response_class=Response)

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
-from stereogauge.decision.answer import answered
+from stereogauge.decision.answer import Answer, answered
 from stereogauge.decision.explain import Explanation, Piece, explained
 from stereogauge.decision.requirements import Requirements, load_requirements
 from stereogauge.decision.source import Source, purpose_of
 from stereogauge.decision.verdict import Settings
 from stereogauge.decision.words import Claim, render, sentences
 from stereogauge.errors import StereogaugeError
+from stereogauge.figures.chart import Spec, tidy
+from stereogauge.figures.ranking import intervals
 from stereogauge.ranking.profile import Profile, load_profile, shipped_profiles
+from stereogauge.text import chance_text
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.responses import Plain
 from stereogauge.web.scores.catalogue import STORE, default_weights
 from stereogauge.web.scores.reader import ScoreReader
 from stereogauge.web.selection import SelectionQuery
 
+MOST_SHOWN = 8
 HIDDEN_SCENES = "hidden scenes"
 AS_MEASURED = "Every metric of accuracy and completeness that is measured here weighs the same."
 OF_ALGORITHM = ("leader",)
@@ -45,11 +50,30 @@ def answer_answer(
         found = decided.to_dict() | {
             "parts": [_split(text) for text in render(_marked(decided.claims, source))],
             "unknown_parts": [_split(text) for text in sentences(_marked(decided.unknown_claims, source))],
+            "figure": _certainty(decided, scores),
         }
     except StereogaugeError as reason:
         # The page still offers the other purposes.
         found = {"refused": True, "sentence": str(reason)}
     return {**found, "protocol": scores.record(query).key, "algorithms": len(source.cube.algorithms)}
+
+
+def _certainty(found: Answer, scores: ScoreReader) -> Spec | None:
+    """The scores of the first places with their intervals, and how likely each is to be better than the leader."""
+    if len(found.places) < 2:
+        return None
+    several = len(found.scenes) > 1  # one scene says nothing about others
+    shown = found.places[:MOST_SHOWN]
+    rows = tidy(
+        algorithm=[one.algorithm for one in shown],
+        value=[one.score for one in shown],
+        low=[one.score_low if several else math.nan for one in shown],
+        high=[one.score_high if several else math.nan for one in shown],
+        note=["leads" if one.algorithm == found.leader else chance_text(one.beats_leader) for one in shown],
+    )
+    axis = f"score{' with 95 % interval' if several else ''}, lower is better"
+    styles = scores.source.styles([one.algorithm for one in shown])
+    return intervals("", "", rows, axis, "better in" if several else "", styles).page_spec()
 
 
 MARK = "\ue000"

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from stereogauge.decision.requirements import completeness_of
 from stereogauge.decision.verdict import not_considered
 from stereogauge.errors import StereogaugeError
+from stereogauge.figures.chart import Spec
+from stereogauge.figures.ranking import stacked_bars_data
 from stereogauge.ranking.bootstrap import bootstrap
 from stereogauge.ranking.model import Ranking, model_declaration
 from stereogauge.ranking.profile import parse_weights, property_of, shipped_profiles
@@ -61,6 +63,7 @@ def rank_answer(
     options: dict[str, Any],
     missing_pixels: MissingPixels = "charged",
     draws: int = 0,
+    bars: Literal["term", "property"] | None = None,
 ) -> Plain:
     """Algorithms from best to worst; with `draws` greater than 0 also the intervals of a bootstrap over scenes.
 
@@ -69,7 +72,8 @@ def rank_answer(
     of further columns of the leaderboard; `intervals_name` says what the intervals of values are of. `changed_if` is
     the other rule for missing pixels, where the order would change under it; `shared_regions` are those whose pixels
     count several times. `not_considered` are those that a weighted score orders and an answer leaves out, each with the
-    reason: they cover less than is needed, and their missing pixels are charged.
+    reason: they cover less than is needed, and their missing pixels are charged. `figure` shows a weighted order as
+    bars with one segment per term, or per property where `bars` says so and there are several.
     """
     declared = model_declaration(model)
     options = scores.options(query, model, options)
@@ -115,10 +119,16 @@ def rank_answer(
         "not_considered": _not_considered(scores, query) if "weights" in declared.options else {},
         "shared_regions": ranking.shared_regions,
         "least_coverage": query.coverage,
+        "figure": _bars(ranking, bars) if bars and "weights" in ranking.arrays else None,
         "intervals": intervals,
         "intervals_note": note,
         "intervals_name": "group" if declared.classes else declared.value_name,
     }
+
+
+def _bars(ranking: Ranking, by: Literal["term", "property"]) -> Spec:
+    several = len(set(map(property_of, ranking.names["terms"]))) > 1
+    return stacked_bars_data(ranking, by=by if several else "term").page_spec()
 
 
 def _not_considered(scores: ScoreReader, query: SelectionQuery) -> dict[str, str]:

@@ -11,7 +11,7 @@ from stereogauge.errors import StereogaugeError
 from stereogauge.figures.analysis import determination_data, histograms_data, scatter_matrix_data
 from stereogauge.figures.chart import Spec
 from stereogauge.figures.palette import Styles
-from stereogauge.figures.ranking import RadarPoint, critical_difference_data, parallel, radar
+from stereogauge.figures.ranking import RadarPoint, critical_difference_data, parallel, radar, ranks_data
 from stereogauge.metrics.registry import metrics
 from stereogauge.ranking.bootstrap import resample_scenes
 from stereogauge.ranking.profile import Profile
@@ -36,6 +36,7 @@ MOST_AXES = 12
 LEAST_AXES = 3
 MOST_POINTS = 20_000
 LEAST_SCENES = 2
+NO_FIGURES: Plain = {"figure": None, "list": None}
 SCORE = "score"
 """The name of the weighted score among columns."""
 
@@ -53,7 +54,7 @@ def significance_answer(
 
     With a purpose its weighted score is tested, by what each scene adds to it; else the ranks over all columns,
     averaged within each scene. `cliques` are runs that the test does not distinguish, `figure` is the
-    critical-difference diagram in Vega-Lite.
+    critical-difference diagram in Vega-Lite, and `list` the ranks with their distances, for many algorithms.
     """
     refuse_order(query)
     pair = None if first is None or second is None else head_to_head(scores, query, first, second, column, purpose)
@@ -66,13 +67,13 @@ def significance_answer(
         else:
             test = friedman(compared if query.metrics else about_pixels(compared), missing=query.missing, alpha=alpha)
     except StereogaugeError as reason:
-        return {"algorithms": [], "alpha": alpha, "of": what, "note": str(reason), "pair": pair, "figure": None}
-    figure = (
-        critical_difference_data(test, scores.source.styles(test.algorithms)).page_spec() if test.can_tell else None
-    )
+        return {"algorithms": [], "alpha": alpha, "of": what, "note": str(reason), "pair": pair} | NO_FIGURES
+    styles = scores.source.styles(test.algorithms)
+    figure = critical_difference_data(test, styles).page_spec() if test.can_tell else None
+    listed = ranks_data(test, styles).page_spec() if test.can_tell else None
     names = ("algorithms", "average_rank", "blocks", "alpha", "statistic", "p_value", "critical_distance", "cliques")
     said = {"caption": test.selection.caption(), "note": test.sentence}
-    return plain(test, names, of=what) | said | {"pair": pair, "figure": figure}
+    return plain(test, names, of=what) | said | {"pair": pair, "figure": figure, "list": listed}
 
 
 def head_to_head(

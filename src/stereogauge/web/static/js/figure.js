@@ -3,6 +3,7 @@
 import { asOwner, isStatic, url } from "./api.js";
 import { scopeCaption } from "./bar.js";
 import { chart, saved } from "./chart.js";
+import { behind } from "./diagrams.js";
 import { button, h, save } from "./dom.js";
 import { scenePath } from "./scope.js";
 
@@ -11,12 +12,14 @@ const SHARP = 2; // px of a saved map per px of its document
 const quoted = (value) =>
   /[",\n\r]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? "");
 
-/** Rows as CSV with one column per name; the caption is a comment before it. */
-function csvOf(rows, caption) {
-  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  const line = (values) => values.map(quoted).join(",");
-  return [`# ${caption}`, line(names), ...rows.map((row) => line(names.map((name) => row[name])))].join("\n");
+/** The rows of a chart as a table with one column per name, the head first. */
+function tableOf({ data: { values } }) {
+  const names = [...new Set(values.flatMap(Object.keys))];
+  return [names, ...values.map((row) => names.map((name) => row[name] ?? null))];
 }
+
+/** A table as CSV; the caption is a comment before it. */
+const csvOf = (rows, caption) => [`# ${caption}`, ...rows.map((row) => row.map(quoted).join(","))].join("\n");
 
 /** What a saved figure says of itself: what it shows, the scope of its numbers, and the link that shows it again. */
 const captionOf = (context, label, over) => `${label} · ${scopeCaption(context, over)} · ${location.href}`;
@@ -27,26 +30,32 @@ const buttons = (name, make) =>
     .filter(([kind]) => make[kind])
     .map(([kind, type]) => button(kind.toUpperCase(), async () => save(`${name}.${kind}`, await make[kind](), type)));
 
-/** The buttons that save a chart with its caption; `name` is that of the files, `over` how scenes become a number. */
+/**
+ * The buttons that save a chart with its caption, and the table of its rows; `name` is that of the files, `over` how
+ * scenes become a number.
+ */
 export function takeAway(declared, context, { name, label, hidden, over }) {
   const caption = captionOf(context, label, over);
   const picture = (form) => saved(declared, form, { title: label, caption, hidden });
-  return h(
-    "p",
-    { class: "take", "data-take": name },
-    buttons(name, {
-      svg: () => picture("svg"),
-      png: () => picture("png"),
-      csv: () => csvOf(declared.data.values, caption),
-    }),
-    h("span.caption", scopeCaption(context, over)),
-  );
+  return [
+    h(
+      "p",
+      { class: "take", "data-take": name },
+      buttons(name, {
+        svg: () => picture("svg"),
+        png: () => picture("png"),
+        csv: () => csvOf(tableOf(declared), caption),
+      }),
+      h("span.caption", scopeCaption(context, over)),
+    ),
+    behind(tableOf(declared)[0], () => tableOf(declared).slice(1)),
+  ];
 }
 
 /** Draw a chart that can be taken away; the options are those of `chart`, and `name` for files. */
 export async function figure(element, declared, context, options) {
   const view = await chart(element, declared, options);
-  if (view) element.append(takeAway(declared, context, options));
+  if (view) element.append(...takeAway(declared, context, options));
   return view;
 }
 

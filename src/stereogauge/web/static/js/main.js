@@ -9,7 +9,7 @@ import { close, open } from "./popup.js";
 import { strayNames } from "./scope.js";
 import * as state from "./state.js";
 import { emptyStore, explain, refused } from "./states.js";
-import { onTheme, startTheme } from "./theme.js";
+import { startTheme } from "./theme.js";
 
 const content = document.getElementById("content");
 const context = { catalogue: null, datasets: [], scenes: [], algorithms: [], columns: [], styles: new Map() };
@@ -145,12 +145,12 @@ document.getElementById("share").addEventListener("click", (event) => {
 });
 
 startTheme(document.getElementById("theme"));
-onTheme(() => shown && (shown.view.restyle ?? shown.view.refresh)());
+addEventListener("theme", () => shown && (shown.view.restyle ?? shown.view.refresh)());
 // The skip link must not become the address: the part behind "#" is the state of the page.
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   content.focus();
   content.scrollIntoView();
 });
-state.onChange(show);
+addEventListener("scope", show);
 show();

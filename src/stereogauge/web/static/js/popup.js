@@ -4,25 +4,14 @@ import { url } from "./api.js";
 import { button, h, placeBeside, put } from "./dom.js";
 
 const box = () => document.getElementById("popup");
-let opener = null;
 
-/** Close the pop-up and give the focus back. */
-export function close() {
-  if (box().hidden) return;
-  box().hidden = true;
-  opener?.focus();
-}
-
-addEventListener("keydown", (event) => event.key === "Escape" && close());
-addEventListener("pointerdown", (event) => {
-  if (!box().hidden && !box().contains(event.target) && event.target !== opener) box().hidden = true;
-});
+/** Close the pop-up; the browser gives the focus back. */
+export const close = () => box().hidePopover();
 
 /** Show content beside the element that asked for it. */
 export function open(anchor, title, ...content) {
-  opener = anchor;
   put(box(), button("✕", close, { class: "close quiet", "aria-label": "Close" }), h("h3", title), content);
-  box().hidden = false;
+  box().togglePopover(true);
   placeBeside(box(), anchor, { x: scrollX, y: scrollY });
   box().querySelector("button").focus();
 }

@@ -39,8 +39,6 @@ const KEPT = [...SCOPE, ...PURPOSE, ...MODEL, "submission"];
 /** What the scope is where the address says nothing: set when it is known. */
 export const defaults = { dataset: null, model: "weighted", profile: null, weights: null };
 
-const listeners = new Set();
-
 function read() {
   const [view, query = ""] = location.hash.replace(/^#/, "").split("?");
   const params = new URLSearchParams(query);
@@ -112,13 +110,10 @@ export function note(view, changes) {
   current = read();
 }
 
-/** Call `listener(previous view)` after every change. */
-export const onChange = (listener) => listeners.add(listener);
-
+/** After every change the window hears "scope". */
 function changed() {
-  const before = current.view;
   current = read();
-  for (const listener of listeners) listener(before);
+  dispatchEvent(new Event("scope"));
 }
 
 addEventListener("hashchange", changed);

@@ -1,10 +1,8 @@
 // Light and dark, and colours that must be seen on both.
 
 const root = document.documentElement;
-const listeners = new Set();
 
 export const isDark = () => root.dataset.theme === "dark";
-export const onTheme = (listener) => listeners.add(listener);
 
 /** What this browser remembers under a name, or remembers from now on; nothing where it keeps nothing. */
 export function remembered(name, value) {
@@ -16,12 +14,12 @@ export function remembered(name, value) {
   }
 }
 
-/** Take the visitor's choice, or the system's. */
+/** Take the visitor's choice, or the system's; the window hears "theme" when it changes. */
 export function startTheme(button) {
   const system = matchMedia("(prefers-color-scheme: dark)");
   const apply = (name) => {
     root.dataset.theme = name;
-    for (const listener of listeners) listener();
+    dispatchEvent(new Event("theme"));
   };
   const follow = () => apply(remembered("theme") ?? (system.matches ? "dark" : "light"));
   follow();

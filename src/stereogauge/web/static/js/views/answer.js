@@ -4,6 +4,7 @@
 import { attempt, isStatic, latest } from "../api.js";
 import { shortened } from "../choices.js";
 import { cell, h, headed, link, put, table, textCell } from "../dom.js";
+import { figure } from "../figure.js";
 import { chance, digits, full, listed, percent, plural } from "../format.js";
 import { chosen, chosenColumns, GAPS, testBed } from "../scope.js";
 import * as state from "../state.js";
@@ -13,7 +14,6 @@ import { linked, named, spoken } from "../words.js";
 import { drawCrops } from "./crops.js";
 import { drawLimits } from "./limits.js";
 import { createReasons, scoresOver } from "./reasons.js";
-import { strip } from "./strip.js";
 import { drawThumbnails } from "./thumbnails.js";
 
 /** Claims about scores that are missing: other rules for them may give another answer. */
@@ -21,7 +21,6 @@ const GAP_CLAIMS = ["not-compared", "scenes-left-out"];
 /** Claims that several algorithms may be the best. */
 const UNDECIDED = ["ahead", "equal"];
 const MOST_TIED = 5;
-const MOST_STRIP = 8;
 const MOST_PLACES = 10;
 
 /** The parameters of `explain` for a pair under the purpose of the address. */
@@ -91,7 +90,10 @@ export function create(root, context) {
     drawLimits(limits, context, answer.requirements, { stating: stating() });
     if (answer.unstated) return put(verdict, h("h1.headline", "State what you need, and see who meets it."));
     if (answer.refused) return put(verdict, refused(answer.sentence), otherPurposes());
-    put(verdict, h("div", headline(answer), h("p.rest", detail(answer)), basis(answer)), certainty(answer));
+    // One dot with its interval per algorithm, and how likely each is to be better than the leader.
+    const certainty = answer.figure && h("div#certainty");
+    put(verdict, h("div", headline(answer), h("p.rest", detail(answer)), basis(answer)), certainty);
+    if (certainty) figure(certainty, answer.figure, context, { label: "Scores of the first places", name: "scores" });
     drawPlaces(answer);
     return drawUnknown(answer);
   }
@@ -133,27 +135,6 @@ export function create(root, context) {
           commands.map((one) => h("pre", one)),
         ),
     ];
-  }
-
-  // One dot with its interval per algorithm, and how likely each is to be better than the leader.
-  function certainty(answer) {
-    if (answer.places.length < 2) return null;
-    // One scene says nothing about others.
-    const several = answer.scenes.length > 1;
-    const rows = answer.places.slice(0, MOST_STRIP).map((one) => ({
-      name: one.algorithm,
-      value: one.score,
-      low: several ? (one.score_low ?? null) : null,
-      high: several ? (one.score_high ?? null) : null,
-      note: several && (one.algorithm === answer.leader ? "leads" : chance(one.beats_leader)),
-    }));
-    const more = answer.places.length - rows.length;
-    return strip(context, rows, {
-      axis: `score${rows.some((one) => one.low !== null) ? " with 95 % interval" : ""}, lower is better`,
-      note: several && "chance to be better",
-      name: "scores",
-      caption: more > 0 ? `The best ${rows.length} of ${answer.places.length}; all are listed below.` : "",
-    });
   }
 
   // Who is compared with the leader: the nearest rival, or the next place.

@@ -8,10 +8,9 @@ import { figure, takeAway } from "../figure.js";
 import { chance, digits, drawable, full, listed, percent } from "../format.js";
 import { onWeights, reweighted } from "../reweighted.js";
 import { owned, purposeWords } from "../scope.js";
-import { scoreIn } from "../scores.js";
 import * as state from "../state.js";
 import { orRefused } from "../states.js";
-import { lightened } from "../theme.js";
+import { shown } from "../theme.js";
 import { grouped, refocused } from "../weights.js";
 import { badge, idMark, isolated, lowerFirst, named, termWords } from "../words.js";
 import { drawDensity, offerDensity, waitForDensity } from "./density.js";
@@ -21,10 +20,6 @@ import { followingBars } from "./following.js";
 import { leftOut } from "./leaderboard.js";
 import { weightSliders } from "./sliders.js";
 
-const SEGMENTS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00"];
-/** The colour of a piece of a bar; those that share one are told apart by how light they are. */
-const shade = (index) =>
-  lightened(SEGMENTS[index % SEGMENTS.length], Math.min(0.3 * Math.floor(index / SEGMENTS.length), 0.75));
 const MOST_LINES = 12;
 const FIRST_FEW = 3;
 
@@ -87,7 +82,8 @@ export function create(root, context) {
     const both = shaped((signal) =>
       Promise.all(["table", "shapes"].map((name) => ask(name, state.scope(), { signal }))),
     );
-    const ranked = weighted("rank", state.weighed({ model: "weighted", normalisation }));
+    const segments = state.get("bars") === "terms" ? "term" : "property";
+    const ranked = weighted("rank", state.weighed({ model: "weighted", normalisation, bars: segments }));
     const [order, figures] = await Promise.all([orRefused(bars, ranked), orRefused(shapes, both)]);
     if (order) drawBars(order);
     if (figures) drawShapes(...figures);
@@ -153,13 +149,14 @@ export function create(root, context) {
     follow = null;
     last = answer;
     const pieces = segments(answer);
+    const colours = answer.figure.layer[0].encoding.color.scale.range.map(shown);
     const longest = Math.max(...answer.rows.map((row) => drawable(row.value) ?? 0), 1e-12);
     const piece = (contributions, value) => {
       const width = (amount) => `${(100 * Math.max(0, amount)) / longest}%`;
       return ({ words, terms }, place) => {
         const amount = sum(contributions, terms);
         const title = `${words}: ${digits(amount)} of ${digits(value)}`;
-        return h("div.piece", { title, style: { width: width(amount), background: shade(place) } });
+        return h("div.piece", { title, style: { width: width(amount), background: colours[place] } });
       };
     };
     refocused(sliders, () => put(sliders, !isStatic && weightSliders(context, answer)));
@@ -178,7 +175,7 @@ export function create(root, context) {
         pieces.map(({ words, terms }, index) =>
           h(
             "span",
-            h("i.swatch", { style: { background: shade(index) } }),
+            h("i.swatch", { style: { background: colours[index] } }),
             `${words} `,
             h("span.share", { "data-share": words }, `${Math.round(100 * sum(answer.weights, terms))} %`),
           ),
@@ -193,42 +190,10 @@ export function create(root, context) {
           h("div.total", { "data-full": full(row.value) }, digits(row.value)),
         ]),
       ),
-      takeAway(barsDeclaration(answer, pieces), context, {
-        name: "weighted-scores",
-        label: "Weighted scores",
-      }),
+      takeAway(answer.figure, context, { name: "weighted-scores", label: "Weighted scores" }),
       weightTable(answer),
       leftOut(context, answer.dropped),
-      behind(
-        ["algorithm", "score", ...answer.terms],
-        answer.rows.map((row, index) => [row.algorithm, row.value, ...answer.contributions[index]]),
-      ),
     );
-  }
-
-  // The bars as a chart to take away.
-  function barsDeclaration(answer, pieces) {
-    const values = answer.rows.flatMap((row, index) =>
-      pieces.map(({ words, terms }, order) => ({
-        algorithm: row.algorithm,
-        part: words,
-        contribution: sum(answer.contributions[index], terms),
-        order,
-      })),
-    );
-    const colour = { domain: pieces.map((one) => one.words), range: pieces.map((_, index) => shade(index)) };
-    return {
-      data: { values },
-      mark: "bar",
-      width: 520,
-      height: { step: 18 },
-      encoding: {
-        y: { field: "algorithm", type: "nominal", sort: null, title: null },
-        x: { field: "contribution", type: "quantitative", title: "weighted score (lower is better)" },
-        color: { field: "part", type: "nominal", scale: colour, title: null },
-        order: { field: "order", type: "quantitative" },
-      },
-    };
   }
 
   // How much of the order is owed to these very weights.
@@ -277,10 +242,6 @@ export function create(root, context) {
       figures.usable > figures.columns.length
         ? ` The first ${figures.columns.length} of ${figures.usable} columns are drawn; select fewer to see the others.`
         : "";
-    const numbers = (part) =>
-      behind(["algorithm", ...figures.columns], () =>
-        names.map((name) => [name, ...figures.columns.map((id) => scoreIn(scores, name, id)[part])]),
-      );
     const [star, lines] = [h("div.plot"), h("div.plot")];
     const tick = (name) =>
       h("input", {
@@ -313,7 +274,6 @@ export function create(root, context) {
           figures.empty.length > 0 && ` No axis, for lack of scores: ${listed(figures.empty, 3)}.`,
           figures.lacking.length > 0 && ` Not drawn, for lack of ranks: ${listed(figures.lacking, 6)}.`,
         ),
-        numbers(by === "rank" ? "rank" : "share"),
       ),
       h(
         "div",
@@ -323,7 +283,6 @@ export function create(root, context) {
           "div.key",
           scores.algorithms.map((name) => h("label", tick(name), " ", badge(context.styles.get(name)), h("bdi", name))),
         ),
-        numbers("value"),
       ),
     );
     // The algorithm under the pointer is emphasised in both charts.

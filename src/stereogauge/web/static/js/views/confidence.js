@@ -3,7 +3,6 @@
 
 import { ask, isStatic, latest, url } from "../api.js";
 import { stated } from "../choices.js";
-import { behind } from "../diagrams.js";
 import { h, put, table as tableOf } from "../dom.js";
 import { calm } from "../drawing.js";
 import { figure, takeMap } from "../figure.js";
@@ -92,7 +91,6 @@ export function create(root, context) {
 
   function drawCurves(answer) {
     if (!answer.curves.length) return put(table, h("p.hint", `No algorithm has a confidence map of ${answer.scene}.`));
-    const factor = answer.unit === "px" ? 1 : 100;
     const onHover = (row) => row?.measure && showMap(answer, row.algorithm, row.measure, row.density / 100);
     const options = { label: "Sparsification curves", name: "sparsification", height: 320, named: true, onHover };
     figure(curves, answer.figure, context, options);
@@ -123,12 +121,6 @@ export function create(root, context) {
           answer.unit === "px" ? `${digits(one.random)} px` : percent(one.random),
         ]),
         { label: "Confidence measures" },
-      ),
-      behind(
-        ["pixels kept [%]", ...answer.curves.map((one) => `${one.algorithm} ${one.measure} [${answer.unit}]`)],
-        answer.density
-          .map((one, index) => [`${Math.round(100 * one)}`, ...answer.curves.map((curve) => factor * curve.bad[index])])
-          .filter((_, index) => index && index % 10 === 0),
       ),
     );
   }

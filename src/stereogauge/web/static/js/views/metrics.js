@@ -4,7 +4,6 @@
 import { attempt, latest } from "../api.js";
 import { SCENEWISE } from "../bar.js";
 import { columnOptions, stated } from "../choices.js";
-import { behind } from "../diagrams.js";
 import { button, choose, h, put, scroll } from "../dom.js";
 import { figure } from "../figure.js";
 import { digits, plural } from "../format.js";
@@ -90,10 +89,6 @@ export function create(root, context) {
         if (row !== column) state.update({ plot: [column, row].map((name) => ids[labels.indexOf(name)]) });
       },
     });
-    put(
-      mapTable,
-      behind(["column", ...ids], () => ids.map((id, row) => [id, ...answer.r_squared[row]])),
-    );
   }
 
   function drawHead(columns) {
@@ -143,10 +138,9 @@ export function create(root, context) {
         algorithm && state.update({ scene, column: x, pane: panesOf(context, algorithm, x) }, { target: "scene" });
       const label = `Scatter plot of ${x} and ${y}`;
       figure(plot, declared, context, { label, name: "scatter", over: SCENEWISE, height, onPoint });
-      const points = () => declared.data.values.map((one) => [one.scene, one.algorithm, one.x, one.y]);
       const lesson = stated.length ? "" : `: ${LESSONS[index]}`;
       const caption = h("p.caption", `r² ${digits(r_squared)}${lesson}`);
-      return h("div", caption, plot, behind(["scene", "algorithm", x, y], points));
+      return h("div", caption, plot);
     };
     put(scatter, answer.scatter.length ? answer.scatter.map(pair) : h("p.hint", "No two columns vary together here."));
   }
@@ -173,10 +167,6 @@ export function create(root, context) {
         answer.figure.layer.some((one) => one.mark.type === "rule") &&
           " Dashed: the largest value that real algorithms reach; by default, weighted scores are divided by it.",
         marked() && [" The marker on the axis is the mean score of ", named(context, marked()), "."],
-      ),
-      behind(
-        ["from", "to", "scores"],
-        answer.counts.map((count, index) => [answer.edges[index], answer.edges[index + 1], count]),
       ),
     );
   }
