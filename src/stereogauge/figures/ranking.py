@@ -349,15 +349,9 @@ def ranks_data(test: Friedman, styles: Styles | None = None) -> Chart:
 
     Rows: algorithm, value (the average rank), low, high.
     """
-    half, last = test.critical_distance / 2, len(test.algorithms)
-    rank = test.average_rank
-    rows = vl.tidy(
-        algorithm=test.algorithms,
-        value=rank,
-        low=np.maximum(rank - half, 1),
-        high=np.minimum(rank + half, last),
-        note="",
-    )
+    rank, half = test.average_rank, test.critical_distance / 2
+    low, high = np.maximum(rank - half, 1), np.minimum(rank + half, len(rank))
+    rows = vl.tidy(algorithm=test.algorithms, value=rank, low=low, high=high, note="")
     axis = "average rank, half the critical distance on either side"
     title = f"Average ranks (α = {test.alpha:g}, {test.blocks} scenes)"
     return intervals(title, test.selection.caption(), rows, axis, styles=styles)
@@ -495,7 +489,7 @@ def intervals(
         vl.layer("text", {**right, "y": {"value": -8}}, [{}], text=heading, color=MUTED, **beside),
     ]
     view = vl.layered(
-        vl.rows_where(vl.layer("rule", {**span, "tooltip": tooltip}, strokeWidth=2), "isValid(datum.low)"),
+        vl.layer("rule", {**span, "tooltip": tooltip}, where="isValid(datum.low)", strokeWidth=2),
         vl.layer("point", {"x": value, "y": y, **marks, "tooltip": tooltip}, size=55),
         *(notes if heading else ()),
         height=vl.ROW * len(algorithms),
