@@ -86,21 +86,25 @@ def bands(filled: Array, scaled: Any, median: int) -> tuple[Array, Array, Array,
     first = {}
     for sign in (1, -1):
         steps = np.full(y.size, -1)
-        alive = np.ones(y.size, bool)
+        alive, last = np.ones(y.size, bool), filled[y, x]
         for k in range(1, scaled.band_length + 1):
             row, column, inside = _walk(y, x, sign * step_y, sign * step_x, np.full(y.size, k), shape)
             alive &= inside
-            hit = alive & (steps < 0) & ~jump[row, column]
-            steps[hit] = k
+            here = filled[row, column]
+            turns = sign * (last - here) >= scaled.discontinuity_gradient
+            searched = alive & (steps < 0)
+            steps[searched & turns] = k - 1
+            steps[searched & ~turns & ~jump[row, column]] = k
+            last = here
         row, column, _ = _walk(y, x, sign * step_y, sign * step_x, steps, shape)
-        first[sign] = steps, np.where(steps > 0, filled[row, column], np.nan)
+        first[sign] = steps, np.where(steps >= 0, filled[row, column], np.nan), jump[row, column]
     with np.errstate(invalid="ignore"):
         separates = first[1][1] - first[-1][1] >= scaled.discontinuity_gradient
     rank = {sign: np.full(shape, np.inf) for sign in (1, -1)}
     beyond = {sign: np.full(shape, np.nan, np.float32) for sign in (1, -1)}
     for sign in (1, -1):
         steps, other = first[sign][0], first[-sign][1]
-        alive = separates.copy()
+        alive = separates & ~first[sign][2]
         for away in range(scaled.band_length):
             row, column, inside = _walk(y, x, sign * step_y, sign * step_x, steps + away, shape)
             alive &= inside
@@ -120,7 +124,7 @@ def bands(filled: Array, scaled: Any, median: int) -> tuple[Array, Array, Array,
         rim = np.zeros(shape, bool)
         rim[jump] = separates & (near == (sign == 1))
         beyond[sign][jump] = first[-sign][1]
-        smoothed = np.where(rim & ndimage.maximum_filter((smoothed == sign) & ~jump, median), sign, smoothed)
+        smoothed[rim] = sign
     foreground, background = smoothed == 1, smoothed == -1
     return jump, foreground, background, np.where(background, beyond[-1], beyond[1])
 

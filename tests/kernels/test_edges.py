@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -26,6 +27,21 @@ def pixels_along(start: Pixel, step: tuple[float, float], count: int, shape: Pix
     return found
 
 
+def _side_of_edge(
+    path: list[Pixel], filled: Floats, discontinuity: np.ndarray, sign: int, length: int, least_gap: float
+) -> list[Pixel] | None:
+    """The pixels of one side: a band from the first pixel outside the discontinuity on, or the last one before a turn.
+
+    None where the path ends before. The first pixel of `path` is the one that it starts from.
+    """
+    for place, (before, pixel) in enumerate(itertools.pairwise(path[: length + 1]), start=1):
+        if sign * (filled[before] - filled[pixel]) >= least_gap:
+            return [before]
+        if not discontinuity[pixel]:
+            return path[place : place + length]
+    return None
+
+
 def reference_bands(
     filled: Floats, along_x: Floats, along_y: Floats, discontinuity: np.ndarray, length: int, least_gap: float
 ) -> dict[Pixel, tuple[int, float]]:
@@ -42,8 +58,7 @@ def reference_bands(
         for sign in (1, -1):
             step = (sign * float(y / size), sign * float(x / size))
             path = pixels_along(start, step, 2 * length, filled.shape)
-            first = next((i for i, pixel in enumerate(path[:length]) if not discontinuity[pixel]), None)
-            ways.append(None if first is None else path[first : first + length])
+            ways.append(_side_of_edge([start, *path], filled, discontinuity, sign, length, least_gap))
         if ways[0] is None or ways[1] is None:
             continue
         foreground, background = filled[ways[0][0]], filled[ways[1][0]]

@@ -182,6 +182,20 @@ def test_equal_fattening_and_thinning_give_equal_shares_at_every_size(grown: int
     assert found == pytest.approx([share] * 3, rel=0.2)
 
 
+@pytest.mark.parametrize("width", [8, 12, 16])
+def test_lost_wires_count_as_thinned_at_every_size(width: int) -> None:
+    """Half of the wires before a wall are lost; at a quarter of the size they lie on the discontinuity as a whole."""
+    found = []
+    for size in (0.25, 0.5, 1.0):
+        columns = np.arange(int(1200 * size))[None].repeat(int(320 * size), axis=0)
+        inside = (columns >= 300 * size) & (columns % (150 * size) < width * size)
+        truth = (np.where(inside, 100.0, 20.0) * size).astype(np.float32)
+        estimate = np.where(columns < 750 * size, truth, np.float32(20 * size))
+        scene = Scene("wires", gt=truth, masks={"nonocc": np.ones(truth.shape, bool)}, resolution=size)
+        found.append(sg.evaluate(estimate, scene, ["d-thin"], ["nonocc"]).value("d-thin"))
+    assert found == pytest.approx([0.5] * 3, abs=0.01)
+
+
 def test_an_unstated_size_follows_from_the_width() -> None:
     """A jump of 10 px is none in an image of 3000 px (gradient 5 < 8), and one in an image of 300 px (5 > 0.8)."""
     for width, jumps in ((3000, False), (300, True)):

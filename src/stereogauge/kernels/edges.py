@@ -65,8 +65,9 @@ def follow_bands(
     side is +1 on foreground pixels (rising disparity), −1 on background pixels, 0 elsewhere; beyond is the first
     disparity on the other side of the edge along the same path, and meaningless elsewhere. The band's `length` pixels
     are counted from the first one outside the discontinuity; the nearer edge wins, and a pixel equally near to both
-    kinds belongs to neither. A discontinuity pixel belongs to the side that its disparity is nearer to. A path that
-    does not rise by `least_gap` from background to foreground is skipped.
+    kinds belongs to neither. A discontinuity pixel belongs to the side that its disparity is nearer to. A side that
+    lies inside the discontinuity as a whole, so that the path falls or rises again by `least_gap` before it ends, has
+    no further pixels. A path that does not rise by `least_gap` from background to foreground is skipped.
     """
     side, beyond = np.empty(filled.shape, np.int8), np.empty(filled.shape, np.float32)
     rank = np.empty(filled.shape, np.int16)

@@ -40,19 +40,19 @@ disc_jump = _of_set(
     "Pixels on a depth discontinuity: central-difference gradient of the ground truth above c_d = 8·s px per px.",
 )
 disc_foreground = _of_set(
-    *("disc-foreground", "Foreground at discontinuities", r"M_f", "foreground", 3),
+    *("disc-foreground", "Foreground at discontinuities", r"M_f", "foreground", 4),
     "The band of 20·s px on the near side of every depth discontinuity, with that side of the edge itself.",
 )
 disc_background = _of_set(
-    *("disc-background", "Background at discontinuities", r"M_b", "background", 3),
+    *("disc-background", "Background at discontinuities", r"M_b", "background", 4),
     "The band of 20·s px on the far side of every depth discontinuity, with that side of the edge itself.",
 )
 disc_edge = _of_set(
-    *("disc-edge", "Surroundings of discontinuities", r"M_e = M_d \cup M_f \cup M_b", "edge", 2),
+    *("disc-edge", "Surroundings of discontinuities", r"M_e = M_d \cup M_f \cup M_b", "edge", 3),
     "Depth discontinuities with the bands on both sides.",
 )
 planar = _of_set(
-    *("planar", "Planar surfaces", r"M_p", "planar", 6),
+    *("planar", "Planar surfaces", r"M_p", "planar", 7),
     "Pixels of planes fitted to the ground truth by RANSAC, away from edges, or of the scene's drawn planes.\n\n"
     "Left out are the surroundings of discontinuities, and pixels whose 5 × 5 window holds one off the plane.",
 )
@@ -71,7 +71,7 @@ fine_surround = _of_set(
     name="Curved surfaces",
     definition=r"\{x \in M_0 \setminus (M_p \cup M_s) : D \text{ is smooth around } x\}",
     source=f"after {LIGHT_FIELDS}",
-    version=6,
+    version=7,
 )
 def curved(evaluated: SceneRegions) -> Mask:
     """Smooth surfaces that are no planes: pixels on no plane and no fine structure, smooth over 5 × 5 px.
@@ -109,7 +109,7 @@ def _of_objects(kind: ObjectKind, name: str, definition: str, text: str, version
     return declare(compute)
 
 
-plane = _of_objects("plane", "One plane", r"M_{p_i}", "The pixels of one of the scene's planes.", version=4)
+plane = _of_objects("plane", "One plane", r"M_{p_i}", "The pixels of one of the scene's planes.", version=5)
 structure = _of_objects(
     *("structure", "One fine structure", r"s \in S"),
     "The pixels of one fine structure, and of the background that lies beside it.",
@@ -118,6 +118,7 @@ foreground_object = _of_objects(
     *("object", "One foreground object", r"o \subseteq M_e"),
     "The surroundings of depth discontinuities that belong to one connected foreground: its own band, the "
     "discontinuity, and the background on the other side.",
+    version=2,
 )
 
 
@@ -134,7 +135,7 @@ PARTS: Mapping[str, str] = {
 """The parts by id with their names, in the order in which they are shown."""
 
 
-def _part(name: str, definition: str, version: int = 3) -> Callable[[Callable[..., Mask]], Region]:
+def _part(name: str, definition: str, version: int = 4) -> Callable[[Callable[..., Mask]], Region]:
     """Declare the part called `part-NAME`."""
     return region(
         id=f"part-{name}", name=f"Part: {PARTS[f'part-{name}']}", definition=definition, source=SOURCE, version=version
@@ -147,7 +148,7 @@ def part_occluded(evaluated: SceneRegions) -> Mask:
     return ~evaluated.visible
 
 
-@_part("fine", r"M_s \setminus \mathrm{occluded}")
+@_part("fine", r"M_s \setminus \mathrm{occluded}", version=3)
 def part_fine(evaluated: SceneRegions) -> Mask:
     """Visible pixels of fine structures."""
     return evaluated.geometry.mask(evaluated.geometry.fine) & evaluated.visible
@@ -180,14 +181,14 @@ def part_textureless(evaluated: SceneRegions) -> Mask:
     return surfaces & evaluated.mask("textureless") if evaluated.scene.has("left") else np.zeros_like(surfaces)
 
 
-@_part("planar", r"M_p \text{ less the parts before}", version=6)
+@_part("planar", r"M_p \text{ less the parts before}", version=7)
 def part_planar(evaluated: SceneRegions) -> Mask:
     """Textured planar surfaces, away from edges."""
     planar = evaluated.geometry.mask(evaluated.geometry.planar)
     return planar & _surfaces(evaluated) & ~evaluated.mask("part-textureless")
 
 
-@_part("other", r"I \text{ less the other parts}", version=6)
+@_part("other", r"I \text{ less the other parts}", version=7)
 def part_other(evaluated: SceneRegions) -> Mask:
     """Known pixels of no other part: textured curved surfaces, away from edges."""
     taken = [evaluated.mask(name) for name in PARTS if name != "part-other"]

@@ -78,9 +78,9 @@ def _band_length(size: float) -> float:
     return math.nan if math.isnan(size) else GeometryParameters().at(size).band_length
 
 
-_share = functools.partial(metric, unit="", range=(0.0, 1.0), source=HCI, missing="left out", reduce=mean, version=4)
+_share = functools.partial(metric, unit="", range=(0.0, 1.0), source=HCI, missing="left out", reduce=mean, version=5)
 _fuzziness_metric = functools.partial(
-    metric, heuristic_range=(0.0, 3.4), missing="left out", region="disc-edge", reduce=mean, version=2
+    metric, heuristic_range=(0.0, 3.4), missing="left out", region="disc-edge", reduce=mean, version=3
 )
 
 

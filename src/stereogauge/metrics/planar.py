@@ -147,7 +147,7 @@ _percentage = functools.partial(percentage, source=VARIANT, missing="left out", 
     heuristic_range=(0.0, 4.5),
     source=HCI,
     worst_pixel=lambda scene: 4 * scene.span,
-    version=6,
+    version=7,
 )
 def p_bump(m: Measurement) -> PixelCosts:
     """Mean magnitude of the 4-neighbour Laplacian of the estimate on planar surfaces, in px.
@@ -170,7 +170,7 @@ def p_bump(m: Measurement) -> PixelCosts:
         ),
     ),
     examples=("p-bump-clip@1",),
-    version=4,
+    version=5,
 )
 def p_bump_clip(m: Measurement, clip: float) -> PixelCosts:
     """Mean magnitude of the Laplacian on planar surfaces, clipped at c px, as a share (0 to 1) of c.
@@ -214,7 +214,7 @@ def bumpiness(m: Measurement) -> PixelCosts:
     reduce=mean,
     worst_pixel=lambda scene: 8 * scene.span,
     picture=_relative_picture,
-    version=7,
+    version=8,
 )
 def p_bump_rel(m: Measurement) -> PixelCosts:
     """Mean magnitude of the Laplacian of the error on planar surfaces, in px; the ground truth scores exactly 0.
@@ -241,7 +241,7 @@ def p_bump_rel(m: Measurement) -> PixelCosts:
     source=HCI,
     worst_pixel=lambda scene: scene.span + 1,
     picture=_offset_picture,
-    version=6,
+    version=7,
 )
 def p_off(m: Measurement) -> PixelCosts:
     """Mean Euclidean distance of the points (x, y, E) to their plane in disparity space, in px. 0: on the plane."""
@@ -256,7 +256,7 @@ def p_off(m: Measurement) -> PixelCosts:
     range=(0.0, 90.0),
     heuristic_range=(0.0, 60.0),
     source=HCI,
-    version=7,
+    version=8,
 )
 def p_mis(m: Measurement) -> PixelCosts:
     """Mean angle between the estimate's normal, by least squares over 5 × 5 px, and its plane's, in degrees.
@@ -276,7 +276,7 @@ def p_mis(m: Measurement) -> PixelCosts:
     ),
     wrong=("even within {0:g} px", "bumpier than {0:g} px"),
     examples=("p-bump-bad@1",),
-    version=6,
+    version=7,
 )
 def p_bump_bad(m: Measurement, threshold: float) -> PixelCosts:
     """Percentage of the estimated planar pixels whose Laplacian exceeds t px."""
@@ -294,7 +294,7 @@ def p_bump_bad(m: Measurement, threshold: float) -> PixelCosts:
     ),
     wrong=("within {0:g} px of the plane", "farther than {0:g} px from the plane"),
     examples=("p-off-bad@1",),
-    version=6,
+    version=7,
 )
 def p_off_bad(m: Measurement, threshold: float) -> PixelCosts:
     """Percentage of the estimated planar pixels farther than t px from their plane."""
@@ -310,7 +310,7 @@ def p_off_bad(m: Measurement, threshold: float) -> PixelCosts:
     ),
     wrong=("turned by at most {0:g}°", "turned by more than {0:g}°"),
     examples=("p-mis-bad@5",),
-    version=7,
+    version=8,
 )
 def p_mis_bad(m: Measurement, threshold: float) -> PixelCosts:
     """Percentage of the estimated planar pixels whose normal is off by more than t degrees."""

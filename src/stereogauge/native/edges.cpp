@@ -25,12 +25,17 @@ struct Path {
         return (int64_t)row * map.width + (int64_t)column;
     }
 
-    // Steps to the first pixel outside the discontinuity, -1 where the image or `reach` ends before.
-    int64_t first_outside(const BandMap &map, int64_t reach) const {
+    // Steps to where a side begins, -1 where the image or `reach` ends before: to the first pixel outside the
+    // discontinuity or, on what is so narrow that all of it lies inside, to the last pixel before the disparity turns
+    // back by `least_gap`. `sign` is 1 for a rising path, -1 for a falling one.
+    int64_t side_begins(const BandMap &map, const float *filled, int sign, double least_gap, int64_t reach) const {
+        float last = filled[y * map.width + x];
         for (int64_t steps = 1; steps <= reach; steps++) {
             const int64_t at = pixel(map, steps);
             if (at < 0) return -1;
+            if (sign * (last - filled[at]) >= least_gap) return steps - 1;
             if (!map.discontinuity[at]) return steps;
+            last = filled[at];
         }
         return -1;
     }
@@ -54,9 +59,10 @@ struct Path {
 };
 
 // From every discontinuity pixel the gradient is followed both ways: rising disparity leads to the foreground, falling
-// disparity to the background. The band's `length` pixels are counted from the first one outside the discontinuity. A
-// path that does not rise by `least_gap` from background to foreground separates no surfaces. A discontinuity pixel of a
-// path that does belongs to the side that its own disparity is nearer to. length < 32768.
+// disparity to the background. The band's `length` pixels are counted from the first one outside the discontinuity; a
+// side that lies inside it as a whole has none. A path that does not rise by `least_gap` from background to foreground
+// separates no surfaces. A discontinuity pixel of a path that does belongs to the side that its own disparity is nearer
+// to. length < 32768.
 EXPORT void SG(follow_bands)(const float *filled, const float *along_x, const float *along_y, const bool *discontinuity,
                              int64_t length, double least_gap, int16_t *rank, int8_t *side, float *beyond,
                              int64_t height, int64_t width) {
@@ -69,13 +75,14 @@ EXPORT void SG(follow_bands)(const float *filled, const float *along_x, const fl
             const float magnitude = sqrtf(along_x[at] * along_x[at] + along_y[at] * along_y[at]);
             const double step_y = along_y[at] / magnitude, step_x = along_x[at] / magnitude;
             const Path rising{y, x, step_y, step_x}, falling{y, x, -step_y, -step_x};
-            const int64_t up = rising.first_outside(map, length);
-            const int64_t down = up < 0 ? -1 : falling.first_outside(map, length);
+            const int64_t up = rising.side_begins(map, filled, 1, least_gap, length);
+            const int64_t down = up < 0 ? -1 : falling.side_begins(map, filled, -1, least_gap, length);
             if (down < 0) continue;
-            const float foreground = filled[rising.pixel(map, up)], background = filled[falling.pixel(map, down)];
+            const int64_t top = rising.pixel(map, up), bottom = falling.pixel(map, down);
+            const float foreground = filled[top], background = filled[bottom];
             if (foreground - background < least_gap) continue;
-            rising.mark(map, 1, background, up, length);
-            falling.mark(map, -1, foreground, down, length);
+            if (!discontinuity[top]) rising.mark(map, 1, background, up, length);
+            if (!discontinuity[bottom]) falling.mark(map, -1, foreground, down, length);
             const bool near = foreground - filled[at] < filled[at] - background;
             side[at] = near ? 1 : -1;
             beyond[at] = near ? background : foreground;

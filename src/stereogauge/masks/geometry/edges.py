@@ -62,21 +62,20 @@ def smoothed(side: NDArray[np.int8], beyond: NDArray[np.float32], window: int, d
 
     The labels are ordered background −1, neither 0, foreground +1, so that either band gives way to the other through
     neither. A pixel that joins a band takes the `beyond` of the nearest pixel that was in it. Discontinuity pixels
-    count as neither for the others and keep their own side where the window holds a pixel of that band.
+    count as neither for the others and keep their own side: the window has the same number of pixels at every size,
+    and a wire that is two pixels wide in a small image lies on the discontinuity as a whole.
     """
     import cv2
 
     if window == 1:
         return
-    own = np.where(discontinuity, side, 0)
+    own = side[discontinuity]
     side[discontinuity] = 0
     median = (cv2.medianBlur((side + 1).astype(np.uint8), window).astype(np.int8) - 1).astype(np.int8)
     median[discontinuity] = 0
     adopt_beyond(side, beyond, median, window // 2)
     side[:] = median
-    for sign in (-1, 1):
-        beside = cv2.dilate((median == sign).astype(np.uint8), np.ones((window, window), np.uint8)) == 1
-        side[(own == sign) & beside] = sign
+    side[discontinuity] = own
 
 
 def discontinuity_bands(filled: DisparityMap, resolution: float, parameters: GeometryParameters) -> Bands:
@@ -87,7 +86,8 @@ def discontinuity_bands(filled: DisparityMap, resolution: float, parameters: Geo
     outside M_d. The nearer edge wins, a tie drops the pixel. The median of the labels (foreground, background,
     neither) over a window then fills gaps and drops specks, also bands narrower than half of the window. A pixel of
     M_d belongs to the band of the side that its disparity is nearer to: the first pixel beside an edge lies in M_d,
-    and at a quarter of the full size it is a sixth of the band.
+    and at a quarter of the full size it is a sixth of the band. What is so narrow that all of it lies in M_d, such as
+    a wire or the gap between two, is a side of its edge too, or it would count at large sizes only.
     """
     scaled = parameters.at(resolution)
     along_x, along_y, gradient = central_gradient(filled)

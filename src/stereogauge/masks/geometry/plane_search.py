@@ -152,12 +152,6 @@ def _gradual_share(search: Search, surface: Surface, free: Mask) -> float:
     return float(gradual[rim].mean()) if rim.any() else 0.0
 
 
-def _outer_share(search: Search, surface: Surface) -> float:
-    """The share of a surface that is farther from its plane than the tolerance."""
-    distance = distances_along_disparity(search.filled, surface.plane)
-    return float((distance[surface.mask] > CLOSE * search.tolerance).mean())
-
-
 def find_planes(
     filled: DisparityMap, known: Mask, resolution: float, quantum: float, parameters: GeometryParameters
 ) -> Planes:
