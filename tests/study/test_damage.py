@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 import stereogauge as sg
 from stereogauge.datasets.synthetic import load_synthetic
 from stereogauge.study.damage import GroundTruth, damage_called, damages, ground_truth_of
-from stereogauge.study.run import GEOMETRY_METRICS
+from stereogauge.study.run import GEOMETRY_METRICS, run_study
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +131,24 @@ def test_thin_structures_lose_about_the_share_that_was_asked_for(truth: GroundTr
     assert lost[truth.fine > 0].mean() == pytest.approx(0.2, abs=0.06)
     damaged = damage_called(name).apply(truth, 0.2)
     assert np.array_equal(damaged[lost], truth.behind_fine[lost])
+
+
+@pytest.mark.parametrize("name", ["salt-pepper-small", "guesses", "holes", "blobs", "pores", "cuts"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_larger_share_contains_a_smaller_one(truth: GroundTruth, name: str, seed: int) -> None:
+    kind = damage_called(name)
+    struck = [kind.apply(truth, share, seed) != truth.disparity for share in (0.01, 0.03, 0.1, 0.3, 0.35, 0.7)]
+    for smaller, larger in itertools.pairwise(struck):
+        assert not (smaller & ~larger).any()
+
+
+def test_fragmentation_grows_with_cuts() -> None:
+    scene = load_synthetic("anatomy", size=(480, 640))["anatomy-0"]
+    shares = tuple(np.linspace(0.05, 0.9, 12))
+    study = run_study(scene, ["f-frag"], damage_ids=["cuts"], strengths={"cuts": shares}, protocol="hci")
+    values = [value for _, value in study.curve("f-frag", "cuts")]
+    assert values == sorted(values)
+    assert values[-1] > 0.5
 
 
 def test_every_geometry_metric_has_exactly_one_damage_named_after_it() -> None:

@@ -1,6 +1,7 @@
 """Damages: named, controlled corruptions of a true disparity map, each with a strength.
 
-A damage is a pure function of the ground truth, a strength and a random generator. Strength 0 returns the truth.
+A damage is a pure function of the ground truth, a strength and a random generator. Strength 0 returns the truth. With
+the same seed, what a damage of a share of the pixels strikes contains what a smaller share strikes.
 Packages add their own through the entry-point group `stereogauge.damages`.
 
 The first damages may occur anywhere: noise, blur, quantisation, gaps, streaks, blobs, guesses. The others belong to one
@@ -274,8 +275,7 @@ def streaks(truth: GroundTruth, strength: float, random: np.random.Generator) ->
     damaged = truth.disparity.copy()
     free = max(1.0 - strength, 1e-3)
     count = max(1, round(-np.log(free) * height * width / length))
-    rows, columns = random.integers(0, height, count), random.integers(-length, width, count)
-    for y, x in zip(rows.tolist(), columns.tolist(), strict=True):
+    for y, x in random.integers((0, -length), (height, width), (count, 2)).tolist():
         first = max(x, 0)
         damaged[y, first : x + length] = truth.disparity[y, first]
     return damaged
@@ -294,6 +294,7 @@ OFFSETS = (0.02, 0.05, 0.1, 0.2, 0.4)
 LOST = (0.05, 0.1, 0.2, 0.3, 0.5)
 FACET_REACHES = 1.5
 PORE_REACHES = 1.0
+SLOT_BITS = 16
 CUT = 2.0  # px along the structure: the least that separates 8-connected parts at any angle
 
 _edges = functools.partial(
@@ -398,13 +399,23 @@ def pores(truth: GroundTruth, strength: float, random: np.random.Generator) -> D
 
 @_lost("cuts", "cut thin structures", metric="f-frag")
 def cuts(truth: GroundTruth, strength: float, random: np.random.Generator) -> DisparityMap:
-    """Thin structures are cut across, again and again, until that share of them is lost to the background."""
+    """Thin structures are cut across, again and again, until that share of them is lost to the background.
+
+    Cuts lie evenly along a structure, and more of them lie between those of a smaller share.
+    """
     lost = np.zeros(truth.disparity.shape, np.bool_)
-    period = CUT / strength
     for pixels, along in _axes(truth):
-        phase = random.uniform(0.0, period)
-        lost.ravel()[pixels[np.mod(along + phase, period) < CUT]] = True
+        slots = np.floor((along - along.min()) / CUT).astype(np.int64) + random.integers(2**SLOT_BITS)
+        lost.ravel()[pixels[_even_order(slots) < strength]] = True
     return np.where(lost, truth.behind_fine, truth.disparity)
+
+
+def _even_order(slots: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The place from 0 to 1 of each number, its bits reversed: of any share of the places the numbers lie evenly."""
+    places = np.zeros(slots.shape)
+    for bit in range(SLOT_BITS):
+        places += (slots >> bit & 1) * 0.5 ** (bit + 1)
+    return places
 
 
 def _axes(truth: GroundTruth) -> list[tuple[NDArray[np.intp], NDArray[np.float64]]]:
