@@ -6,12 +6,11 @@ import json
 import shutil
 import tempfile
 from collections.abc import Container, Iterator
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote, unquote, urlencode
 
-from anyio.from_thread import start_blocking_portal
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from starlette.types import ASGIApp, Message
 
 from stereogauge.errors import StereogaugeError
@@ -25,11 +24,13 @@ from stereogauge.web.app import API, STATIC, create_app
 from stereogauge.web.site import Site
 
 Params = tuple[tuple[str, str], ...]
+Selection = tuple[str, Params]
+"""The title of a selection, and its parameters."""
 PATH_SAFE = "!'()*~-._"
 PRESETS = (("boundary", "interior", "occluded"), ("nonocc", "all", "disc"))
 CROPPED_SCENES, CROP_WIDTH = 2, "200"
 """Scenes whose crops are shown with an answer, and the width of a crop in px, as in the page."""
-PICTURES_OF_ALGORITHM = ("estimate", "error", "signed")
+PICTURES_OF_SCENE, PICTURES_OF_ALGORITHM = {"left", "right", "truth"}, {"estimate", "error", "signed"}
 LIST = "export.json"
 """The list of the files that an export wrote."""
 MOST_METRIC_BYTES = 64 << 20
@@ -41,17 +42,15 @@ SCORES, PICTURES = 8.0, 3.0
 """Seconds that the scores of a protocol and the pictures of a scene usually take."""
 
 
-class Shipped(NamedTuple):
-    """A selection in the export."""
-
-    title: str
-    params: Params
-
-
 def address(path: str, params: Params = ()) -> str:
     """A request's address as the page writes it: parameters sorted by name, escaped as browsers escape them."""
     query = urlencode(sorted(params, key=lambda pair: pair[0]), safe="*").replace("~", "%7E")
     return f"{path}?{query}" if query else path
+
+
+def escaped(name: str) -> str:
+    """A name as a part of an address."""
+    return quote(name, safe=PATH_SAFE)
 
 
 async def _requested(app: ASGIApp, text: str) -> tuple[int, bytes]:
@@ -76,16 +75,11 @@ async def _requested(app: ASGIApp, text: str) -> tuple[int, bytes]:
 class _Writer:
     """Sends requests to the application and writes the answers as files."""
 
-    def __init__(self, site: Site, folder: Path) -> None:
+    def __init__(self, site: Site, folder: Path, portal: BlockingPortal) -> None:
         self._app = create_app(site)
         self._folder = folder
+        self._portal = portal
         self.index: dict[str, Any] = {}
-        # One task for all requests, so that they share their worker threads.
-        self._stack = ExitStack()
-        self._portal = self._stack.enter_context(start_blocking_portal())
-
-    def close(self) -> None:
-        self._stack.close()
 
     def keep(self, path: str, params: Params = (), suffix: str = "json") -> Any:
         """Write the answer to one request; a refused one is left out. Returns the answer if it is JSON."""
@@ -102,7 +96,7 @@ class _Writer:
 
     def keep_layer(self, scene: str, layer: str, params: Params) -> int:
         """Write a picture and its legend; returns the picture's size in bytes, 0 where it is refused."""
-        path = f"scenes/{quote(scene, safe=PATH_SAFE)}/layers/{layer}"
+        path = f"scenes/{escaped(scene)}/layers/{layer}"
         self.keep(f"{path}.png", params, suffix="png")
         name: str | None = self.index.get(address(f"{path}.png", params))
         if name is None:
@@ -176,54 +170,54 @@ def _write_site(site: Site, folder: Path, ahead: TimeLeft) -> None:
     (folder / "index.html").write_text(page.replace(live, static), encoding="utf-8")
     (folder / "static" / "index.html").unlink()
     (folder / "answers").mkdir(exist_ok=True)
-    writer = _Writer(site, folder)
-    try:
-        catalogue = writer.keep("catalogue")
-        datasets = writer.keep("datasets")
-        beds = {
-            f"{owner['name']} {key[:8]}": ((("dataset", owner["name"]),) if len(datasets) > 1 else ())
-            + ((("protocol", key),) if place else ())
-            for owner in datasets
-            for place, key in enumerate(owner["protocols"])
-        }
-        pictures = PICTURES * sum(len(owner["scenes"]) for owner in datasets)
-        ahead.expect(dict.fromkeys(beds, SCORES) | {SCENES: pictures, METRIC_PICTURES: 2 * pictures})
-        for study in writer.keep("tuning"):
-            path = f"tuning/{quote(study['name'], safe=PATH_SAFE)}"
-            writer.keep(path)
-            writer.keep(f"{path}/figures")
-        shipped: list[Shipped] = []
-        scenes: list[tuple[Params, dict[str, Any]]] = []
-        for name, base in beds.items():
-            ahead.next(name)
-            shipped += _export_scope(writer, base)
-        ahead.next(SCENES)
-        for base in beds.values():
-            scenes += [(base, about) for about in _export_scenes(writer, base)]
-        ahead.next(METRIC_PICTURES)
-        drawn = {entry["id"] for entry in catalogue["metrics"] if entry["picture"]}
-        _export_metric_pictures(writer, scenes, drawn)
-    finally:
-        writer.close()
-    writer.index["selections"] = [{"title": one.title, "params": one.params} for one in shipped]
+    with start_blocking_portal() as portal:  # one task for all requests, so that they share their worker threads
+        writer = _Writer(site, folder, portal)
+        selections = _export_all(writer, ahead)
+    writer.index["selections"] = [{"title": title, "params": params} for title, params in selections]
     (folder / "answers.json").write_text(json.dumps(writer.index), encoding="utf-8")
 
 
-def _export_scope(writer: _Writer, base: Params) -> list[Shipped]:
+def _export_all(writer: _Writer, ahead: TimeLeft) -> list[Selection]:
+    """Every answer of the copy; returns the selections that a visitor can choose."""
+    catalogue, datasets = writer.keep("catalogue"), writer.keep("datasets")
+    beds = {
+        f"{owner['name']} {key[:8]}": ((("dataset", owner["name"]),) if len(datasets) > 1 else ())
+        + ((("protocol", key),) if place else ())
+        for owner in datasets
+        for place, key in enumerate(owner["protocols"])
+    }
+    pictures = PICTURES * sum(len(owner["scenes"]) for owner in datasets)
+    ahead.expect(dict.fromkeys(beds, SCORES) | {SCENES: pictures, METRIC_PICTURES: 2 * pictures})
+    for study in writer.keep("tuning"):
+        path = f"tuning/{escaped(study['name'])}"
+        writer.keep(path)
+        writer.keep(f"{path}/figures")
+    selections: list[Selection] = []
+    for name, base in beds.items():
+        ahead.next(name)
+        selections += _export_scope(writer, base)
+    ahead.next(SCENES)
+    scenes = [(base, about) for base in beds.values() for about in _export_scenes(writer, base)]
+    ahead.next(METRIC_PICTURES)
+    _export_metric_pictures(writer, scenes, {entry["id"] for entry in catalogue["metrics"] if entry["picture"]})
+    return selections
+
+
+def _export_scope(writer: _Writer, base: Params) -> list[Selection]:
     """The answers under a data set and a protocol: what can be chosen, each selection, and each purpose."""
     scope = writer.keep("scope", base)
     columns = scope["columns"]
     free = list(dict.fromkeys(one["region"] for one in columns if one["label"] != one["metric"]))
-    shipped = list(_selections(free, columns, base))
+    selections = list(_selections(free, columns, base))
     purposes = list(_purposes(scope))
     for kind, names in (("metrics", (one["metric"].partition("@")[0] for one in columns)), ("regions", free)):
         for name in dict.fromkeys(names):
-            writer.keep(f"catalogue/{kind}/{quote(name, safe=PATH_SAFE)}.svg", suffix="svg")
-    for selection in shipped:
-        _export_selection(writer, selection.params, scope, purposes)
+            writer.keep(f"catalogue/{kind}/{escaped(name)}.svg", suffix="svg")
+    for _, params in selections:
+        _export_selection(writer, params, purposes)
     for purpose in purposes:
         _export_answer(writer, base, purpose, scope)
-    return shipped
+    return selections
 
 
 def _purposes(scope: dict[str, Any]) -> Iterator[Params]:
@@ -248,7 +242,7 @@ def _export_answer(writer: _Writer, base: Params, purpose: Params, scope: dict[s
     if not column:
         return
     for scene in sorted(why["scenes"], key=lambda piece: -abs(piece["amount"]))[:CROPPED_SCENES]:
-        path = f"scenes/{quote(scene['name'], safe=PATH_SAFE)}"
+        path = f"scenes/{escaped(scene['name'])}"
         contrast = writer.keep(f"{path}/contrast", (*base, *pair, ("column", column["id"])))
         for crop in contrast["crops"][:1] if contrast else ():
             square: Params = (*base, ("crop", f"{crop['x']},{crop['y']},{crop['size']}"), ("width", CROP_WIDTH))
@@ -277,19 +271,19 @@ def decisive_column(terms: list[dict[str, Any]], columns: list[dict[str, Any]]) 
     return able[0] if able else None
 
 
-def _selections(free: list[str], columns: list[dict[str, Any]], base: Params) -> Iterator[Shipped]:
+def _selections(free: list[str], columns: list[dict[str, Any]], base: Params) -> Iterator[Selection]:
     """Everything, the usual sets of regions, each region, and each metric alone on the first region."""
-    yield Shipped("everything", base)
+    yield ("everything", base)
     for names in [*PRESETS, *((name,) for name in free)]:
         if set(names) <= set(free):
-            yield Shipped(", ".join(names), (*base, *(("regions", name) for name in names)))
+            yield (", ".join(names), (*base, *(("regions", name) for name in names)))
     first = "nonocc" if "nonocc" in free else next(iter(free), None)
     for metric in dict.fromkeys(one["metric"] for one in columns if one["label"] != one["metric"]):
         if first is not None:
-            yield Shipped(f"{metric} on {first}", (*base, ("regions", first), ("metrics", metric)))
+            yield (f"{metric} on {first}", (*base, ("regions", first), ("metrics", metric)))
 
 
-def _export_selection(writer: _Writer, params: Params, scope: dict[str, Any], purposes: list[Params]) -> None:
+def _export_selection(writer: _Writer, params: Params, purposes: list[Params]) -> None:
     table = writer.keep("table", params)
     for column in table["columns"][:3]:
         writer.keep("table", (*params, ("column", column["id"])))
@@ -312,49 +306,38 @@ def _export_selection(writer: _Writer, params: Params, scope: dict[str, Any], pu
         if order and len(order["rows"]) > 1:
             names = (("first", order["rows"][0]["algorithm"]), ("second", order["rows"][1]["algorithm"]))
             writer.keep("significance", (*params, *purpose, *names))
-    writer.keep("significance", params)
-    writer.keep("shapes", params)
-    writer.keep("confidence", params)
-    _export_relations(writer, params, [column["id"] for column in table["columns"]])
-
-
-def _export_relations(writer: _Writer, params: Params, columns: list[str]) -> None:
-    """The figures that the page starts with."""
-    writer.keep("correlation", params)
-    if columns:
-        writer.keep("histogram", (*params, ("metric", columns[0])))
+    for path in ("significance", "shapes", "confidence", "correlation"):
+        writer.keep(path, params)
+    for column in table["columns"][:1]:
+        writer.keep("histogram", (*params, ("metric", column["id"])))
 
 
 def _export_scenes(writer: _Writer, base: Params) -> Iterator[dict[str, Any]]:
     """Every scene that can be shown, with its photographs, truth, regions, estimates and errors."""
     for scene in writer.keep("scenes", base):
-        about = writer.keep(f"scenes/{quote(scene['name'], safe=PATH_SAFE)}/about", base)
+        about = writer.keep(f"scenes/{escaped(scene['name'])}/about", base)
         if about is not None:
-            _export_pictures(writer, about, base)
+            for layer in filter(PICTURES_OF_SCENE.__contains__, about["layers"]):
+                writer.keep_layer(about["name"], layer, base)
+            for region in about["regions"]:
+                writer.keep_layer(about["name"], "region", (*base, ("region", region)))
+            for algorithm in about["algorithms"]:
+                params = (*base, ("algorithm", algorithm))
+                for layer in filter(PICTURES_OF_ALGORITHM.__contains__, about["layers"]):
+                    writer.keep_layer(about["name"], layer, params)
+                if not about["hidden"]:
+                    writer.keep(f"scenes/{escaped(about['name'])}/blocks", params)
             yield about
-
-
-def _export_pictures(writer: _Writer, about: dict[str, Any], base: Params) -> None:
-    shown = set(about["layers"])
-    for layer in ("left", "right", "truth"):
-        if layer in shown:
-            writer.keep_layer(about["name"], layer, base)
-    for region in about["regions"]:
-        writer.keep_layer(about["name"], "region", (*base, ("region", region)))
-    for algorithm in about["algorithms"]:
-        params = (*base, ("algorithm", algorithm))
-        for layer in PICTURES_OF_ALGORITHM:
-            if layer in shown:
-                writer.keep_layer(about["name"], layer, params)
-        if not about["hidden"]:
-            writer.keep(f"scenes/{quote(about['name'], safe=PATH_SAFE)}/blocks", params)
 
 
 def _export_metric_pictures(
     writer: _Writer, scenes: list[tuple[Params, dict[str, Any]]], drawn: Container[str]
 ) -> None:
     """Pictures of the metrics with scores, the first metric of every protocol first, up to MOST_METRIC_BYTES."""
-    metrics = {base: _metrics(writer, base, drawn) for base in dict.fromkeys(base for base, _ in scenes)}
+    metrics = {}
+    for base in dict.fromkeys(base for base, _ in scenes):
+        names = dict.fromkeys(column["metric"] for column in writer.keep("table", base)["columns"])
+        metrics[base] = [name for name in names if name.partition("@")[0] in drawn]
     room = MOST_METRIC_BYTES
     for index in range(max(map(len, metrics.values()), default=0)):
         for base, about in scenes:
@@ -364,8 +347,3 @@ def _export_metric_pictures(
                     room -= writer.keep_layer(about["name"], "metric", params)
                     if room <= 0:
                         return
-
-
-def _metrics(writer: _Writer, base: Params, drawn: Container[str]) -> list[str]:
-    names = dict.fromkeys(column["metric"] for column in writer.keep("table", base)["columns"])
-    return [name for name in names if name.partition("@")[0] in drawn]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import threading
-from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -36,9 +34,13 @@ class ConcurrencyLimit:
         self._most = most_waiting
         self._wait_seconds = wait_seconds
         self._seconds = seconds
-        self._waiting: list[tuple[str, asyncio.Future[None]]] = []
-        self._stamps: dict[str, int] = {}
-        self._numbers = itertools.count()
+        self._waiting: dict[str, list[asyncio.Future[None]]] = {}
+        """Who waits, by address; the first address is next."""
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait."""
+        return sum(not turn.done() for turns in self._waiting.values() for turn in turns)
 
     async def run(self, request: Request, make: Callable[[], Value]) -> Value:
         """The answer, computed in a thread when it is its turn."""
@@ -58,8 +60,7 @@ class ConcurrencyLimit:
             return
         self._make_room(client)
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((client, turn))
-        self._stamps.setdefault(client, next(self._numbers))
+        self._waiting.setdefault(client, []).append(turn)
         try:
             await asyncio.wait({turn, left}, timeout=self._wait_seconds, return_when=asyncio.FIRST_COMPLETED)
             if not turn.done():
@@ -72,26 +73,24 @@ class ConcurrencyLimit:
 
     def _make_room(self, client: str) -> None:
         """Refuse this request, or the last one of an address that waits for more, where too many wait."""
-        open_turns = [(name, turn) for name, turn in self._waiting if not turn.done()]
-        if len(open_turns) < self._most:
+        if self.waiting < self._most:
             return
-        counts = Counter(name for name, _ in open_turns)
-        longest = max(counts, key=lambda name: counts[name], default=client)
-        if counts[longest] <= counts[client] + 1:
+        turns = {name: [turn for turn in own if not turn.done()] for name, own in self._waiting.items()}
+        longest = max(turns.values(), key=len, default=[])
+        if len(longest) <= len(turns.get(client, [])) + 1:
             raise BusyError()
-        last = [turn for name, turn in open_turns if name == longest][-1]
-        last.set_exception(BusyError())
+        longest[-1].set_exception(BusyError())
 
     def _pass_on(self) -> None:
         """Serve the address next that arrived or was served longest ago."""
-        self._waiting = [(name, turn) for name, turn in self._waiting if not turn.done()]
-        self._stamps = {name: self._stamps[name] for name, _ in self._waiting}
-        if not self._waiting:
-            self._free += 1
-            return
-        client, turn = min(self._waiting, key=lambda one: self._stamps[one[0]])
-        self._stamps[client] = next(self._numbers)
-        turn.set_result(None)
+        for client, turns in list(self._waiting.items()):
+            left = [turn for turn in turns if not turn.done()]
+            del self._waiting[client]
+            if left:
+                self._waiting[client] = left[1:]
+                left[0].set_result(None)
+                return
+        self._free += 1
 
     async def _computed(self, make: Callable[[], Value], left: asyncio.Task[None]) -> Value:
         allowance = Allowance(self._seconds)

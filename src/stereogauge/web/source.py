@@ -10,14 +10,13 @@ import glob
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from msgspec import Struct, field
 
 from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.datasets.layout import MAP_SUFFIXES
@@ -38,6 +37,7 @@ from stereogauge.store.store import Store
 from stereogauge.store.write import MapRecord
 from stereogauge.web.errors import UnknownChoiceError
 
+Value = TypeVar("Value")
 SECONDS_BETWEEN_LOOKS = 0.5
 UNNAMED = "unnamed"
 USUAL_PROFILE = "balanced"
@@ -80,16 +80,6 @@ class Maps(NamedTuple):
     confidence: Mapping[str, ConfidenceSource] = MappingProxyType({})
 
 
-class _Kept(Struct):
-    """The parts of one version of a store that were read."""
-
-    version: str
-    cubes: dict[tuple[str, str | None], ScoreCube] = field(default_factory=dict)
-    protocols: tuple[ProtocolRecord, ...] | None = None
-    algorithms: tuple[StoredAlgorithm, ...] | None = None
-    maps: dict[tuple[str, ScenePlace], Maps] = field(default_factory=dict)
-
-
 class StoreSource:
     """A store, read once per version of it."""
 
@@ -98,7 +88,8 @@ class StoreSource:
         self._clock = clock
         self._lock = threading.RLock()
         self._looked = -1.0
-        self._kept = _Kept("")
+        self._version = ""
+        self._kept: dict[Hashable, Any] = {}
         self.uploads: Path | None = None
         """The folder of submissions: of the files below it only those are read that we wrote ourselves, as PFM."""
 
@@ -106,12 +97,22 @@ class StoreSource:
         """A text that changes whenever an answer may change; looked up at most twice per second."""
         with self._lock:
             now = self._clock()
-            if not self._kept.version or now - self._looked >= SECONDS_BETWEEN_LOOKS:
+            if not self._version or now - self._looked >= SECONDS_BETWEEN_LOOKS:
                 self._looked = now
                 found = self._look()
-                if found != self._kept.version:
-                    self._kept = _Kept(found)
-            return self._kept.version
+                if found != self._version:
+                    self._version, self._kept = found, {}
+            return self._version
+
+    def _once(self, key: Hashable, read: Callable[[], Value]) -> Value:
+        """What `read` gives, read once per version of the store."""
+        with self._lock:
+            self.version()
+            kept = self._kept
+            if key not in kept:
+                kept[key] = read()
+            found: Value = kept[key]
+            return found
 
     def refresh(self) -> None:
         """Look at the store again at the next request."""
@@ -133,14 +134,12 @@ class StoreSource:
         The first one is what a visitor meets: it measures most of what the balanced profile weighs, on most scenes with
         most algorithms.
         """
-        with self._lock:
-            kept = self._current()
-            if kept.protocols is None:
-                with_scores = [record for record in self._records() if self._has_scores(record.key)]
-                kept.protocols = tuple(
-                    sorted(with_scores, key=lambda record: _coverage(self.cube(record.key)), reverse=True)
-                )
-            return kept.protocols
+
+        def read() -> tuple[ProtocolRecord, ...]:
+            with_scores = [record for record in self._records() if self._has_scores(record.key)]
+            return tuple(sorted(with_scores, key=lambda record: _coverage(self.cube(record.key)), reverse=True))
+
+        return self._once("protocols", read)
 
     def _records(self) -> Iterator[ProtocolRecord]:
         """The protocols of the store, with or without scores."""
@@ -194,19 +193,11 @@ class StoreSource:
 
     def cube(self, key: str, dataset: str | None = None) -> ScoreCube:
         """All scores under a scoring hash, or those of one dataset."""
-        with self._lock:
-            cubes = self._current().cubes
-            if (key, dataset) not in cubes:
-                cubes[key, dataset] = self._store.cube(protocol=key, dataset=dataset)
-            return cubes[key, dataset]
+        return self._once(("cube", key, dataset), lambda: self._store.cube(protocol=key, dataset=dataset))
 
     def algorithms(self) -> tuple[StoredAlgorithm, ...]:
         """Every algorithm, in the order of first evaluation."""
-        with self._lock:
-            kept = self._current()
-            if kept.algorithms is None:
-                kept.algorithms = tuple(self._store.algorithms())
-            return kept.algorithms
+        return self._once("algorithms", lambda: tuple(self._store.algorithms()))
 
     def styles(self, names: Iterable[str] = ()) -> dict[str, Style]:
         """One colour and marker per algorithm, the same in every view; those of `names` that are not public get OWN."""
@@ -223,12 +214,12 @@ class StoreSource:
 
     def maps(self, algorithm: str, place: ScenePlace) -> Maps:
         """The files that were evaluated, and the confidence maps beside them."""
-        with self._lock:
-            kept = self._current().maps
-            if (algorithm, place) not in kept:
-                record = self._store.map_record(algorithm, *place)
-                kept[algorithm, place] = Maps() if record is None else self.maps_of(record)
-            return kept[algorithm, place]
+
+        def read() -> Maps:
+            record = self._store.map_record(algorithm, *place)
+            return Maps() if record is None else self.maps_of(record)
+
+        return self._once((algorithm, place), read)
 
     def maps_of(self, record: MapRecord) -> Maps:
         """The files that a record names, as far as they may be read here, and the confidence maps beside them."""
@@ -278,10 +269,6 @@ class StoreSource:
         if folder is None or not (folder / "confidence").is_dir():
             return []
         return [name for name, place in places.items() if self.maps(algorithm, place).confidence]
-
-    def _current(self) -> _Kept:
-        self.version()
-        return self._kept
 
 
 def scene_places(cube: ScoreCube) -> dict[str, ScenePlace]:
