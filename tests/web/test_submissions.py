@@ -22,9 +22,8 @@ from stereogauge import open_store
 from stereogauge.evaluation.processes import WorkerDied, WorkerProcess
 from stereogauge.web.errors import RefusedError
 from stereogauge.web.source import StoreSource
-from stereogauge.web.submissions.access import Tokens
 from stereogauge.web.submissions.api import HostedSubmissions
-from stereogauge.web.submissions.jobs import Rules
+from stereogauge.web.submissions.jobs import Rules, Tokens
 
 SETS = (None, "small")
 

@@ -136,8 +136,12 @@ class StoreSource:
         """
 
         def read() -> tuple[ProtocolRecord, ...]:
-            with_scores = [record for record in self._records() if self._has_scores(record.key)]
-            return tuple(sorted(with_scores, key=lambda record: _coverage(self.cube(record.key)), reverse=True))
+            found = []
+            for record in self._records():
+                with suppress(StoreError):
+                    if self.cube(record.key).columns:
+                        found.append(record)
+            return tuple(sorted(found, key=lambda record: _coverage(self.cube(record.key)), reverse=True))
 
         return self._once("protocols", read)
 
@@ -184,12 +188,6 @@ class StoreSource:
             f"There are no scores of {names} from maps with filled holes, which a value at every pixel requires; "
             f"evaluate again with --set invalid=fill."
         )
-
-    def _has_scores(self, key: str) -> bool:
-        try:
-            return bool(self.cube(key).columns)
-        except StoreError:
-            return False
 
     def cube(self, key: str, dataset: str | None = None) -> ScoreCube:
         """All scores under a scoring hash, or those of one dataset."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
-from stereogauge.confidence_measures.sparsification import GOOD_RANGE
 from stereogauge.web.dependencies import (
     AtOnce,
     CurrentSite,
@@ -19,7 +18,7 @@ from stereogauge.web.dependencies import (
 from stereogauge.web.responses import fresh, tagged
 from stereogauge.web.scenes.confidence import ConfidenceQuery, confidence_answer
 from stereogauge.web.scenes.contrasts import contrast_answer
-from stereogauge.web.scenes.layers import LayerName, LayerQuery
+from stereogauge.web.scenes.layers import LayerName, LayerOptions, LayerQuery
 from stereogauge.web.scenes.pixels import blocks_answer, cloud_answer, objects_answer, pixel_answer, scene_answer
 from stereogauge.web.scenes.reader import SceneQuery
 
@@ -41,29 +40,9 @@ async def scene_query(
 AskedScene = Annotated[SceneQuery, Depends(scene_query)]
 
 
-async def layer_query(
-    asked: AskedScene,
-    layer: LayerName,
-    algorithm: AlgorithmName = None,
-    metric: Annotated[str | None, Query(description="For the layer `metric`.")] = None,
-    region: Annotated[
-        str | None, Query(description="For the layers `region` and `set`; greys other pixels of errors.")
-    ] = None,
-    range: Annotated[  # noqa: A002 - the parameter's public name
-        float | None, Query(gt=0, le=1e6, description="Where errors are clipped, in px.")
-    ] = None,
-    density: Annotated[
-        float | None, Query(ge=0, le=1, description="For the layer `confidence`: the share of pixels to keep.")
-    ] = None,
-    crop: Annotated[
-        str | None, Query(pattern=r"^\d{1,6},\d{1,6},\d{1,6}$", description="Only the square x,y,side, in pixels.")
-    ] = None,
-    other: Annotated[str | None, Query(description="The second algorithm, for `contrast` and `closer`.")] = None,
-    width: Annotated[int | None, Query(ge=8, le=4096, description="Width of the picture, for previews.")] = None,
-) -> LayerQuery:
+async def layer_query(asked: AskedScene, layer: LayerName, options: Annotated[LayerOptions, Query()]) -> LayerQuery:
     """The picture that a request names."""
-    square = None if crop is None else cast(tuple[int, int, int], tuple(map(int, crop.split(","))))
-    return LayerQuery(asked, layer, algorithm, metric, region, range, density, square, width, other)
+    return LayerQuery(scene=asked, layer=layer, **options.model_dump(by_alias=True))
 
 
 RequestedLayer = Annotated[LayerQuery, Depends(layer_query)]
@@ -161,31 +140,6 @@ def about(answer: AtOnce, asked: AskedScene) -> Response:
 
 
 @router.get("/confidence", summary="Sparsification curves")
-async def confidence(
-    answer: Pictures,
-    selected: Selected,
-    scene: Annotated[str | None, Query(description="Default: the first with a confidence map.")] = None,
-    threshold: Annotated[
-        float | None, Query(gt=0, le=1000, description="Bad above this error, px; default: the dataset's own.")
-    ] = None,
-    region: Annotated[
-        str, Query(description="Pixels; haeusler-klette is the paper's domain, with measures of our SGM.")
-    ] = "all",
-    error: Annotated[
-        str, Query(description="What the curves follow: bad, mae, rms, d1, or bad-z@METRES,LIMIT.")
-    ] = "bad",
-    sgm: Annotated[
-        str, Query(description="Measures of our census SGM on the scene's images, e.g. entropy,entropy@8,product.")
-    ] = "",
-    sigma: Annotated[float | None, Query(gt=0, description="Scale ς of the perturbation; default: P2.")] = None,
-    temperature: Annotated[float | None, Query(gt=0, description="Temperature of the entropy; default: P2.")] = None,
-    ndisp: Annotated[
-        int | None, Query(ge=1, le=4096, description="Disparities that our SGM searches; default: the scene's own.")
-    ] = None,
-    low: Annotated[float, Query(ge=0, lt=1, description="Densities of each curve's mean, from …")] = GOOD_RANGE[0],
-    high: Annotated[float, Query(gt=0, le=1, description="… to.")] = GOOD_RANGE[1],
-) -> Response:
+async def confidence(answer: Pictures, selected: Selected, query: Annotated[ConfidenceQuery, Query()]) -> Response:
     """The curves of every confidence map of a scene."""
-    wanted = [name.strip() for name in sgm.split(",") if name.strip()]
-    query = ConfidenceQuery(scene, threshold, region, error, wanted, sigma, temperature, ndisp, (low, high))
     return await answer(lambda site: confidence_answer(site.scenes, site.scores.values(selected), selected, query))

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, Field
 
 from stereogauge.confidence_measures.declaration import parse_measure
 from stereogauge.confidence_measures.evaluation import combination_bound, single_maps
@@ -56,22 +57,35 @@ class MapsOf(NamedTuple):
     directions: Mapping[str, Literal["higher", "lower"] | None]
 
 
-class ConfidenceQuery(NamedTuple):
+class ConfidenceQuery(BaseModel, frozen=True):
     """What is requested: the scene, the pixels, the error, and measures of our SGM with their scales.
 
     `threshold` None is the dataset's own. The region `haeusler-klette` is the paper's domain, where our SGM's measures
     are always computed.
     """
 
-    scene: str | None
-    threshold: float | None
-    region: str
-    error: str = "bad"
-    sgm: Sequence[str] = ()
-    sigma: float | None = None
-    temperature: float | None = None
-    ndisp: int | None = None
-    densities: tuple[float, float] = GOOD_RANGE
+    scene: str | None = Field(None, description="Default: the first with a confidence map.")
+    threshold: float | None = Field(
+        None, gt=0, le=1000, description="Bad above this error, px; default: the dataset's own."
+    )
+    region: str = Field("all", description="Pixels; haeusler-klette is the paper's domain, with measures of our SGM.")
+    error: str = Field("bad", description="What the curves follow: bad, mae, rms, d1, or bad-z@METRES,LIMIT.")
+    sgm: str = Field(
+        "", description="Measures of our census SGM on the scene's images, e.g. entropy,entropy@8,product."
+    )
+    sigma: float | None = Field(None, gt=0, description="Scale ς of the perturbation; default: P2.")
+    temperature: float | None = Field(None, gt=0, description="Temperature of the entropy; default: P2.")
+    ndisp: int | None = Field(
+        None, ge=1, le=4096, description="Disparities that our SGM searches; default: the scene's own."
+    )
+    low: float = Field(GOOD_RANGE[0], ge=0, lt=1, description="Densities of each curve's mean, from …")
+    high: float = Field(GOOD_RANGE[1], gt=0, le=1, description="… to.")
+
+    @property
+    def measures(self) -> list[str]:
+        """The measures of our SGM."""
+        stated = [name.strip() for name in self.sgm.split(",") if name.strip()]
+        return [*PAPER, "product"] if self.region == PAPER_DOMAIN and not stated else stated
 
 
 def confidence_answer(scenes: SceneReader, cube: ScoreCube, selected: SelectionQuery, query: ConfidenceQuery) -> Plain:
@@ -89,31 +103,28 @@ def confidence_answer(scenes: SceneReader, cube: ScoreCube, selected: SelectionQ
     whole = [name for name in cube.algorithms if name.rpartition("/")[0] not in cube.algorithms]
     present = [(name, scene) for name in whole for scene in scenes.source.with_confidence(name, places)]
     if selected.submission is not None:
-        present += _own_present(scenes, cube, selected, shown)
-    chosen = query.scene or next(
-        (name for _, name in present), shown[0] if (query.sgm or query.region == PAPER_DOMAIN) and shown else ""
-    )
-    low, high = query.densities
-    if not low < high:
-        raise StereogaugeError(f"A range of densities goes up; found {low:g} to {high:g}.")
+        views = [scenes.view(_scene(name, selected)) for name in shown]
+        own = [(view.own, view.name) for view in views if view.own is not None and view.own.maps.confidence]
+        present += [(one.algorithm, name) for one, name in own if one.algorithm in cube.algorithms]
+    chosen = query.scene or next((name for _, name in present), shown[0] if query.measures and shown else "")
+    if not query.low < query.high:
+        raise StereogaugeError(f"A range of densities goes up; found {query.low:g} to {query.high:g}.")
     threshold = query.threshold or dataset_threshold(places[chosen].dataset if chosen in places else "")
     kind = parse_error(f"bad@{threshold:.12g}" if query.error == "bad" else query.error)
     answer: Plain = {
         "scene": chosen, "threshold": threshold, "error": str(kind), "unit": "px" if kind.magnitude else "%",
-        "region": query.region, "density_range": query.densities, "ndisp": None, "ndisp_from": None,
+        "region": query.region, "density_range": (query.low, query.high), "ndisp": None, "ndisp_from": None,
         "density": DENSITIES.tolist(), "curves": [], "bounds": [], "figure": None, "available": present,
     }  # fmt: skip
     if not chosen:
         return answer
     if chosen not in cube.scenes:
         raise UnknownChoiceError("scene", chosen, cube.scenes)
-    view = scenes.view(SceneQuery(chosen, selected.protocol, selected.submission, selected.dataset))
+    view = scenes.view(_scene(chosen, selected))
     scenes.refuse_hidden(view, "sparsification curves are")
     judged = [_beside(scenes, view, name) for name in dict.fromkeys(n for n, scene in present if scene == chosen)]
     truth, mask = scenes.truth(view), None
-    if query.region == PAPER_DOMAIN and not query.sgm:
-        query = query._replace(sgm=(*PAPER, "product"))
-    if query.sgm:
+    if query.measures:
         matched = _matched(scenes, view, query)
         stated = stated_range(view.scene) is not None
         said_by = "request" if query.ndisp else "scene" if stated else "ground truth"
@@ -122,7 +133,7 @@ def confidence_answer(scenes: SceneReader, cube: ScoreCube, selected: SelectionQ
         if query.region == PAPER_DOMAIN:
             truth, mask = matched.domain
     pixels = Judged(truth, scenes.mask(view, query.region) if mask is None else mask, kind, view.scene.calibration)
-    curves = [curve for one in judged for curve in _curves(one, pixels, query.densities)]
+    curves = [curve for one in judged for curve in _curves(one, pixels, (query.low, query.high))]
     singles = [one._replace(maps=single_maps(one.maps)) for one in judged if not kind.magnitude]
     bounds = [_bound(one, pixels) for one in singles if len(one.maps) > 1]
     answer |= json_value({"curves": curves, "bounds": bounds})
@@ -165,13 +176,8 @@ def _chart(answer: Plain, styles: Styles) -> Chart:
     return curve_panels("Sparsification", "", [Panel("", tuple(lines))], y_label, x_label=x_label, number=".2f")
 
 
-def _own_present(
-    scenes: SceneReader, cube: ScoreCube, selected: SelectionQuery, shown: list[str]
-) -> list[tuple[str, str]]:
-    """The scenes for which the visitor's unpublished submission has confidence maps, with its name."""
-    views = [scenes.view(SceneQuery(name, selected.protocol, selected.submission, selected.dataset)) for name in shown]
-    own = [(view.own, view.name) for view in views if view.own is not None and view.own.maps.confidence]
-    return [(one.algorithm, name) for one, name in own if one.algorithm in cube.algorithms]
+def _scene(name: str, selected: SelectionQuery) -> SceneQuery:
+    return SceneQuery(name, selected.protocol, selected.submission, selected.dataset)
 
 
 def _beside(scenes: SceneReader, view: SceneView, algorithm: str) -> MapsOf:
@@ -200,16 +206,17 @@ def _matched(scenes: SceneReader, view: SceneView, query: ConfidenceQuery) -> Ma
         raise StereogaugeError(
             f"Scene {view.name!r} is too large to be matched here; use `stereogauge confidence` instead."
         )
-    if len(query.sgm) > MOST_MEASURES:
-        raise StereogaugeError(f"At most {MOST_MEASURES} measures are computed at once; found {len(query.sgm)}.")
-    for name in query.sgm:
+    measures = query.measures
+    if len(measures) > MOST_MEASURES:
+        raise StereogaugeError(f"At most {MOST_MEASURES} measures are computed at once; found {len(measures)}.")
+    for name in measures:
         measure, _ = parse_measure(name)  # what cannot be computed is refused before there is a process
         if lacking := sorted(measure.needs & {"gt", "model"}):
             raise StereogaugeError(
                 f"The confidence measure {name!r} needs {' and '.join(ELSEWHERE[one] for one in lacking)}, which the "
                 "site does not use; compute it with `stereogauge confidence`."
             )
-    return scenes.matching.call(match_scene, scene, ndisp, list(query.sgm), query.sigma, query.temperature)
+    return scenes.matching.call(match_scene, scene, ndisp, measures, query.sigma, query.temperature)
 
 
 def match_scene(

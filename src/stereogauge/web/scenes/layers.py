@@ -12,6 +12,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
+from pydantic import BaseModel, Field
 
 from stereogauge.errors import NotApplicable, StereogaugeError
 from stereogauge.figures.geometry import SET_LAYERS
@@ -77,19 +78,28 @@ smaller without filters, and written in half the time.
 """
 
 
-class LayerQuery(Struct, frozen=True):
+class LayerOptions(BaseModel, frozen=True):
+    """What a request says of a layer."""
+
+    algorithm: str | None = Field(None, description="Whose map.")
+    metric: str | None = Field(None, description="For the layer `metric`.")
+    region: str | None = Field(None, description="For the layers `region` and `set`; greys other pixels of errors.")
+    limit: float | None = Field(None, alias="range", gt=0, le=1e6, description="Where errors are clipped, in px.")
+    density: float | None = Field(
+        None, ge=0, le=1, description="For the layer `confidence`: the share of pixels to keep."
+    )
+    crop: str | None = Field(
+        None, pattern=r"^\d{1,6},\d{1,6},\d{1,6}$", description="Only the square x,y,side, in pixels."
+    )
+    other: str | None = Field(None, description="The second algorithm, for `contrast` and `closer`.")
+    width: int | None = Field(None, ge=8, le=4096, description="Width of the picture, for previews.")
+
+
+class LayerQuery(LayerOptions, frozen=True):
     """The layer of a scene to draw."""
 
     scene: SceneQuery
     layer: LayerName
-    algorithm: str | None = None
-    metric: str | None = None
-    region: str | None = None
-    limit: float | None = None
-    density: float | None = None
-    crop: tuple[int, int, int] | None = None
-    width: int | None = None
-    other: str | None = None
 
 
 class Layer(Struct, frozen=True):
@@ -294,7 +304,7 @@ class LayerPainter:
         return replace(layer, legend=legend, note="The ground truth of this scene is hidden.", values=None)
 
 
-def cut(colours: NDArray[np.uint8], crop: tuple[int, int, int] | None, width: int | None) -> NDArray[np.uint8]:
+def cut(colours: NDArray[np.uint8], crop: str | None, width: int | None) -> NDArray[np.uint8]:
     """The square (x, y, side) of a picture, scaled to a width; enlarged pixels stay pixels."""
     import cv2
 
@@ -307,12 +317,12 @@ def cut(colours: NDArray[np.uint8], crop: tuple[int, int, int] | None, width: in
     return np.asarray(cv2.resize(np.ascontiguousarray(colours), (width, height), interpolation=kind), np.uint8)
 
 
-def cropped(values: NDArray[Any], crop: tuple[int, int, int]) -> NDArray[Any]:
+def cropped(values: NDArray[Any], crop: str) -> NDArray[Any]:
     """The square (x, y, side) of a map."""
-    x, y, side = crop
+    x, y, side = map(int, crop.split(","))
     square = values[max(0, y) : y + side, max(0, x) : x + side]
     if not square.size:
-        raise StereogaugeError(f"The crop {x},{y},{side} lies outside of the picture.")
+        raise StereogaugeError(f"The crop {crop} lies outside of the picture.")
     return square
 
 

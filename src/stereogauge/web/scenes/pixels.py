@@ -12,7 +12,6 @@ from stereogauge.errors import FileError, NotApplicable, SizeError, StereogaugeE
 from stereogauge.evaluation.objects import object_columns, object_statistics, objects_of
 from stereogauge.figures.geometry import SET_LAYERS
 from stereogauge.metrics.costs import MOST_BLOCKS, CostBlock, worst_blocks
-from stereogauge.metrics.declaration import BoundMetric
 from stereogauge.metrics.registry import parse_column
 from stereogauge.model import DisparityMap
 from stereogauge.protocol import load_protocol
@@ -171,11 +170,16 @@ def blocks_answer(
 
 
 def objects_answer(scenes: SceneReader, query: SceneQuery, algorithms: list[str]) -> list[Plain]:
-    """The objects of a scene: region, box, number of pixels, and the scores of the algorithms on each of them."""
+    """The objects of a scene: region, box, number of pixels, and the scores of the algorithms on each of them.
+
+    The metrics are those of the protocol `hci` that have a pixel set of their own.
+    """
     view = scenes.view(query)
     scenes.refuse_hidden(view, "its objects are")
     found = objects_of(view.regions)
-    columns = object_columns(_fitting(), found)
+    preset = load_protocol("hci")
+    declared = dict.fromkeys(column.declared for column in columns_of(preset.metrics, preset.regions))
+    columns = object_columns([bound for bound in declared if bound.metric.region is not None], found)
     scores: dict[str, list[Plain]] = {one.region: [] for one in found}
     for algorithm in algorithms:
         measurement = scenes.measurement(view, algorithm)
@@ -192,10 +196,3 @@ def objects_answer(scenes: SceneReader, query: SceneQuery, algorithms: list[str]
             )
     names = ("name", "kind", "region", "x", "y", "width", "height", "pixels")
     return [plain(one, names, scores=scores[one.region]) for one in found]
-
-
-def _fitting() -> list[BoundMetric]:
-    """The metrics of the protocol `hci` that have a pixel set of their own."""
-    preset = load_protocol("hci")
-    declared = [column.declared for column in columns_of(preset.metrics, preset.regions)]
-    return [bound for bound in dict.fromkeys(declared) if bound.metric.region is not None]

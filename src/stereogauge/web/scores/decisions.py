@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from stereogauge.decision.answer import Answer, answered
-from stereogauge.decision.explain import Explanation, Piece, explained
+from stereogauge.decision.explain import Piece, explained
 from stereogauge.decision.requirements import Requirements, load_requirements
 from stereogauge.decision.source import Source, purpose_of
 from stereogauge.decision.verdict import Settings
@@ -149,16 +149,13 @@ def explain_answer(
             raise UnknownChoiceError("algorithm", name, source.cube.algorithms)
     found = explained(source, first, second, purpose, missing=query.missing)
     hidden = scores.hidden.unseen(source.cube)
-    shown = _together(found, hidden) if hidden else found
+    shown = found
+    if hidden:  # as one scene: what each of them adds would reveal its scores
+        seen = [piece for piece in found.scenes if piece.name not in hidden]
+        rest = Piece(HIDDEN_SCENES, sum(piece.amount for piece in found.scenes if piece.name in hidden))
+        shown = replace(found, scenes=(*seen, rest))
     said = [{"kind": claim.kind, "parts": _split(render([claim]).sentence)} for claim in _marked(shown.claims, source)]
     return shown.to_dict() | ({"pieces": None} if hidden else {}) | {"said": said}
-
-
-def _together(found: Explanation, hidden: set[str]) -> Explanation:
-    """The explanation with hidden scenes as one: what each of them adds would reveal its scores."""
-    seen = [piece for piece in found.scenes if piece.name not in hidden]
-    rest = Piece(HIDDEN_SCENES, sum(piece.amount for piece in found.scenes if piece.name in hidden))
-    return replace(found, scenes=(*seen, rest))
 
 
 def stated_requirements(text: str) -> Requirements:

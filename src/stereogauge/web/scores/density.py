@@ -56,29 +56,20 @@ def density_answer(
         return answer | {"note": secret if known else reason}
     try:
         found = scores.source.results(part, own)
-        return answer | _measured(scores, found, _chosen(known, column), query)
+        chosen = next((one for one in known if column in (None, str(one))), None)
+        if chosen is None:
+            raise UnknownChoiceError("column with a curve", str(column), map(str, known))
+        return answer | _measured(scores, found, chosen, query)
     except StereogaugeError as reason:
         if isinstance(reason, UnknownChoiceError):
             raise
         return answer | {"note": str(reason)}
 
 
-def _chosen(known: list[Column], wanted: str | None) -> Column:
-    if wanted is None:
-        return known[0]
-    for column in known:
-        if str(column) == wanted:
-            return column
-    raise UnknownChoiceError("column with a curve", wanted, map(str, known))
-
-
 def _left_out(cube: ScoreCube, part: ScoreCube, public: int) -> str:
     """What one answer does not show, in words."""
-    lacking = [
-        f"the first {len(some.scenes if kind == 'scenes' else some.algorithms)} of {count} {kind}"
-        for kind, some, count in (("scenes", part, public), ("algorithms", part, len(cube.algorithms)))
-        if len(some.scenes if kind == "scenes" else some.algorithms) < count
-    ]
+    counts = ("scenes", len(part.scenes), public), ("algorithms", len(part.algorithms), len(cube.algorithms))
+    lacking = [f"the first {shown} of {count} {kind}" for kind, shown, count in counts if shown < count]
     return f"Shown are {' and '.join(lacking)}; select others to see them." if lacking else ""
 
 

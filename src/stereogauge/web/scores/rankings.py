@@ -22,7 +22,6 @@ from stereogauge.scores.scope import MissingPixels
 from stereogauge.tables.formats import csv_table, latex_tabular
 from stereogauge.tables.ranking_tables import further_columns, leaderboard
 from stereogauge.tables.score_table import score_table
-from stereogauge.tables.table import Cell
 from stereogauge.text import json_value
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.responses import Plain, plain
@@ -81,6 +80,8 @@ def rank_answer(
     chosen = ranking.selection
     intervals, note = _intervals(scores, query, ranking, options, draws)
     facts = further_columns(ranking)
+    weighted = "weights" in declared.options
+    left_out = not_considered(completeness_of(scores.ordered(query)), query.coverage) if weighted else ()
     extra = {name: [json_value(value) for value in values] for name, values in ranking.extra.items()}
     places = {name: place for place, name in enumerate(scores.values(query).algorithms)}
     arrays = ("weights", "contributions", "effective_weights", "break_even")
@@ -103,7 +104,7 @@ def rank_answer(
                 "value": json_value(ranking.value[index]),
                 "group": None if ranking.group is None else int(ranking.group[index]),
                 "extra": {key: values[index] for key, values in extra.items()},
-                "facts": [_fact(cells[index]) for cells in facts.values()],
+                "facts": [plain(cells[index], ("value", "note"), text=cells[index].shown) for cells in facts.values()],
             }
             for index, name in enumerate(ranking.algorithms)
         ],
@@ -116,7 +117,7 @@ def rank_answer(
         "notes": ranking.notes,
         "missing_pixels": chosen.missing_pixels,
         "changed_if": ranking.changed_if,
-        "not_considered": _not_considered(scores, query) if "weights" in declared.options else {},
+        "not_considered": {one.name: one.reason for one in left_out},
         "shared_regions": ranking.shared_regions,
         "least_coverage": query.coverage,
         "figure": _bars(ranking, bars) if bars and "weights" in ranking.arrays else None,
@@ -129,16 +130,6 @@ def rank_answer(
 def _bars(ranking: Ranking, by: Literal["term", "property"]) -> Spec:
     several = len(set(map(property_of, ranking.names["terms"]))) > 1
     return stacked_bars_data(ranking, by=by if several else "term").page_spec()
-
-
-def _not_considered(scores: ScoreReader, query: SelectionQuery) -> dict[str, str]:
-    shares = completeness_of(scores.ordered(query))
-    return {one.name: one.reason for one in not_considered(shares, query.coverage)}
-
-
-def _fact(cell: Cell) -> Plain:
-    """A cell of a column of the leaderboard; `note` says what a reader should know of it."""
-    return {"value": json_value(cell.value), "text": cell.shown, "note": cell.note}
 
 
 def _relation(ranking: Ranking, name: str) -> list[list[int]] | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.scope import ONLY_SURE
-from stereogauge.tables.score_table import ScoreSummary, lacking, score_summary
+from stereogauge.tables.score_table import lacking, score_summary
 from stereogauge.text import json_value
 from stereogauge.web.responses import Plain
 from stereogauge.web.scores.catalogue import column_info
@@ -27,14 +27,6 @@ def rows(values: Values | None, shape: tuple[int, ...]) -> list[Any]:
     return plain
 
 
-def scope_summary(scores: ScoreReader, query: SelectionQuery) -> ScoreSummary:
-    """The scores of a scope over its scenes: as its protocol aggregates them, unless the scope says otherwise."""
-    own = scores.record(query).protocol
-    weights = own.scene_weights if own else None
-    unordered = query.need == ONLY_SURE
-    return score_summary(scores.values(query), scores.aggregation(query), weights, any_density=unordered)
-
-
 def table_answer(scores: ScoreReader, query: SelectionQuery, column: str | None = None) -> Plain:
     """Scores (algorithms, columns) over the scenes of a scope; `column` names the one to show scene by scene.
 
@@ -44,7 +36,10 @@ def table_answer(scores: ScoreReader, query: SelectionQuery, column: str | None 
     the pixels behind a value, `coverage` is the share of them that have an estimate. `faint` marks values that cover
     too little, or too few pixels, to be ranked: they have no rank and are never best.
     """
-    record, whole, found = scores.record(query), scores.whole(query), scope_summary(scores, query)
+    record, whole = scores.record(query), scores.whole(query)
+    weights = record.protocol.scene_weights if record.protocol else None
+    unordered = query.need == ONLY_SURE
+    found = score_summary(scores.values(query), scores.aggregation(query), weights, any_density=unordered)
     cube, shape = found.cube, found.values.shape
     by_scene = None if column is None else scores.hidden.scene_by_scene(cube)
     return {

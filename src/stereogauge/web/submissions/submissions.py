@@ -34,9 +34,8 @@ from stereogauge.web.scores.reader import SUBMITTED_MARK
 from stereogauge.web.security import visitor_address
 from stereogauge.web.site import QueueState
 from stereogauge.web.source import StoreSource
-from stereogauge.web.submissions.access import Tokens
 from stereogauge.web.submissions.evaluations import UPLOAD, Evaluations, Task, for_owner
-from stereogauge.web.submissions.jobs import OPEN, Job, Jobs, Rules, prepare
+from stereogauge.web.submissions.jobs import OPEN, Job, Jobs, Rules, Tokens, prepare
 from stereogauge.web.submissions.listing import NAME
 
 NOT_YOURS = "You have no such submission; its owner sees it after giving the token on the page Submit."
