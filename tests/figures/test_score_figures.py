@@ -296,17 +296,18 @@ class TestWhatTheyShow:
 
     def test_scatter_lines_end_at_the_scenes_first_and_last_point(self) -> None:
         data = analysis.scatter_matrix_data(CUBE, ["rms"], ["sze"])
-        (panel,) = data.facts["panels"]
+        rule = data.view["layer"][0]
+        line, *_ = rule["data"]["values"]
         first = [row["x"] for row in data.rows if row["scene"] == CUBE.scenes[0]]
-        assert (panel["lines"][0][0], panel["lines"][0][2]) == (min(first), max(first))
-        assert all(0 <= fit <= 1 for fit in panel["fits"])
-        assert panel["x_label"] == "rms:all [px]"
+        assert (line["scene"], line["x"], line["x2"]) == (CUBE.scenes[0], min(first), max(first))
+        assert all(0 <= one["fit"] <= 1 for one in rule["data"]["values"])
+        assert rule["encoding"]["x"]["title"] == "rms:all [px]"
 
     def test_a_scatter_line_does_not_reach_for_a_point_that_is_not_shown(self) -> None:
         values = np.array([[1, 1], [2, 2.5], [3, 2.9], [9, np.nan]])[:, None, :]
         cube = ScoreCube(NAMES, ("s",), (Column("rms", "all"), Column("sze", "all")), values)
-        (line,) = analysis.scatter_matrix_data(cube, ["rms"], ["sze"]).facts["panels"][0]["lines"]
-        assert (line[0], line[2]) == (1, 3)
+        (line,) = analysis.scatter_matrix_data(cube, ["rms"], ["sze"]).view["layer"][0]["data"]["values"]
+        assert (line["x"], line["x2"]) == (1, 3)
 
     def test_bars_to_both_sides_are_not_said_to_be_better_when_shorter(self) -> None:
         assert "shorter is better" in words(drawn("bars"))

@@ -348,7 +348,7 @@ def write_files(
     for run in runs:
         for name, values in run.maps.items():
             declared = confidence_measures().get(name.partition("@")[0])
-            picture = confidence_picture(labels[name], values, None, "" if declared is None else declared.formula)
+            picture = confidence_picture(labels[name], values, "" if declared is None else declared.formula)
             save_picture(folder / run.scene / f"{file_stem(name)}.png", picture, subtitle=run.scene)
             count += 1
         count += write_maps(folder / "results" / file_stem(judged.title), run.scene, run.result.raw, run.maps)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -65,11 +64,9 @@ def scatter_matrix_data(
     Points have the colour and shape of their algorithm. With `marked` algorithms, or more than twelve, the others are
     small and grey, so that their density is seen; without `marked` the three best by the first horizontal column stay
     coloured. A grey least-squares line per scene is as opaque as its r² is high. Rows: panel, scene, algorithm, x, y.
-    The fact `coloured` holds the algorithms with colours, `panels` for each panel its labels (x_label, y_label),
-    r_squared over all points, and for each scene the r² (`fits`) and the ends of the line (`lines`: x, y, x2, y2).
+    The fact `coloured` holds the algorithms with colours, `panels` what each panel shows.
     """
-    found = [scatter(cube, x, y) for y in vertical for x in horizontal]
-    facts = tuple(_panel_facts(one) for one in found)
+    found = tuple(scatter(cube, x, y) for y in vertical for x in horizontal)
     rows = [
         row
         for place, one in enumerate(found)
@@ -81,10 +78,10 @@ def scatter_matrix_data(
     coloured = _coloured(cube, found[0], marked)
     marks = vl.algorithm_marks({name: every[name] for name in coloured}, vl.PAGE / 2)
     width = vl.panel_width(across)
-    views = [_scatter_panel(place, one, cube, coloured, marks, width) for place, one in enumerate(facts)]
+    views = [_scatter_panel(place, one, cube, coloured, marks, width) for place, one in enumerate(found)]
     title = "Columns against each other; line opacity = r² of the scene's linear fit"
     caption = Selection.of(cube.select(metrics=[*horizontal, *vertical])).caption()
-    shown = {"panels": facts, "coloured": coloured}
+    shown = {"panels": found, "coloured": coloured}
     return Chart(title, caption, rows, vl.panels(views, across), "algorithm", shown)
 
 
@@ -98,53 +95,41 @@ def _coloured(cube: ScoreCube, first: Scatter, marked: Sequence[str]) -> tuple[s
     return tuple(cube.algorithms[place] for place in best)
 
 
-def _panel_facts(found: Scatter) -> dict[str, Any]:
-    lines = []
-    for index, fit in enumerate(found.fits):
-        x, y = found.x_values[:, index], found.y_values[:, index]
+def _fit_lines(found: Scatter) -> list[Row]:
+    """The least-squares line of each scene from its first point to its last, and its r²."""
+    lines: list[Row] = []
+    for fit, x, y in zip(found.fits, found.x_values.T, found.y_values.T, strict=True):
         known = x[np.isfinite(x) & np.isfinite(y)]
-        low, high = (float(known.min()), float(known.max())) if known.size else (math.nan, math.nan)
-        lines.append((low, fit.slope * low + fit.intercept, high, fit.slope * high + fit.intercept))
-    return {
-        "x_label": label(found.x, found.selection),
-        "y_label": label(found.y, found.selection),
-        "r_squared": found.r_squared,
-        "fits": tuple(float(np.nan_to_num(fit.r_squared)) for fit in found.fits),
-        "lines": tuple(lines),
-    }
+        if known.size and math.isfinite(fit.slope):
+            ends = float(known.min()), float(known.max())
+            heights = [fit.slope * end + fit.intercept for end in ends]
+            line = dict(zip(("x", "x2", "y", "y2"), (*ends, *heights), strict=True))
+            lines.append({"scene": fit.scene, "fit": float(np.nan_to_num(fit.r_squared)), **line})
+    return lines
 
 
 def _scatter_panel(
-    place: int, facts: Mapping[str, Any], cube: ScoreCube, coloured: Sequence[str], marks: Spec, width: float
+    place: int, found: Scatter, cube: ScoreCube, coloured: Sequence[str], marks: Spec, width: float
 ) -> Spec:
-    lines = [
-        {"scene": scene, "fit": fit, **dict(zip(("x", "y", "x2", "y2"), line, strict=True))}
-        for scene, fit, line in zip(cube.scenes, facts["fits"], facts["lines"], strict=True)
-        if all(map(math.isfinite, line))
-    ]
+    x_label, y_label = label(found.x, found.selection), label(found.y, found.selection)
     scale = {"zero": False, "padding": 8}
-    x = vl.quantity("x", facts["x_label"], scale=scale)
-    y = vl.quantity("y", facts["y_label"], scale=scale)
+    x = vl.quantity("x", x_label, scale=scale)
+    y = vl.quantity("y", y_label, scale=scale)
     opacity = {"field": "fit", "type": "quantitative", "scale": {"domain": [0, 1], "range": [0, 1]}, "legend": None}
     line: Spec = {"x": x, "y": y, "x2": {"field": "x2"}, "y2": {"field": "y2"}, "opacity": opacity}
     line["tooltip"] = vl.hover("scene", ("fit", "r²", ".2f"))
-    tooltip = vl.hover("algorithm", "scene", ("x", facts["x_label"], ".4g"), ("y", facts["y_label"], ".4g"))
+    tooltip = vl.hover("algorithm", "scene", ("x", x_label, ".4g"), ("y", y_label, ".4g"))
     chosen = f"indexof({vl.quoted(list(coloured))}, datum.algorithm) >= 0"
     there = "isValid(datum.x) && isValid(datum.y)"
-    others = vl.layer(
-        "circle",
-        {"x": x, "y": y, "tooltip": tooltip},
-        where=f"{there} && !({chosen})",
-        size=9,
-        color=MUTED,
-        opacity=0.35,
-    )
+    at = {"x": x, "y": y, "tooltip": tooltip}
+    grey: Spec = {"size": 9, "color": MUTED, "opacity": 0.35}
+    others = vl.layer("circle", at, where=f"{there} && !({chosen})", **grey)
     drawn = [
-        vl.layer("rule", line, lines, strokeWidth=1.1, color=MUTED),
+        vl.layer("rule", line, _fit_lines(found), strokeWidth=1.1, color=MUTED),
         *([others] if len(coloured) < len(cube.algorithms) else []),
-        vl.layer("point", {"x": x, "y": y, **marks, "tooltip": tooltip}, where=f"{there} && {chosen}", size=32),
+        vl.layer("point", {**at, **marks}, where=f"{there} && {chosen}", size=32),
     ]
-    title = vl.heading(f"r² = {facts['r_squared']:.2f} over all points", anchor="end", color=MUTED)
+    title = vl.heading(f"r² = {found.r_squared:.2f} over all points", anchor="end", color=MUTED)
     here = vl.equal("panel", place)
     height = max(110.0, 0.72 * width)
     return vl.layered(*drawn, width=width, height=height, where=here, title=title, zoom=f"zoom{place}")

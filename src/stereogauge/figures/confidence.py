@@ -289,9 +289,7 @@ def reliability_data(found: Sequence[tuple[str, str, Reliability]], *, caption: 
     return Chart("Reliability", caption, rows, vl.panels(views), "line")
 
 
-def confidence_picture(
-    label: str, values: NDArray[np.floating[Any]], domain: NDArray[np.bool_] | None = None, formula: str = ""
-) -> Picture:
+def confidence_picture(label: str, values: NDArray[np.floating[Any]], formula: str = "") -> Picture:
     """A confidence map by the rank of its values, bright = least confident; NaN counts as the least confident.
 
     Ranks show the order that sparsification follows, whatever the scale of the measure.
@@ -306,5 +304,4 @@ def confidence_picture(
         kind="sequential",
         unit="% of pixels that are more confident",
         limits=(0.0, 100.0),
-        unknown=None if domain is None else ~domain,
     )

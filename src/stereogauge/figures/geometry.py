@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.errors import unknown_name
+from stereogauge.errors import one_of
 from stereogauge.figures import chart as vl
 from stereogauge.figures.chart import Chart, Spec
 from stereogauge.figures.palette import INK, colour, segment_colours
@@ -213,10 +213,7 @@ SET_LAYERS: Mapping[str, Callable[[SceneRegions], Picture | None]] = {
 
 def set_pictures(scene_regions: SceneRegions, names: Iterable[str] | None = None) -> dict[str, Picture]:
     """The pictures of `SET_LAYERS` that the scene has, or those of them that are named."""
-    wanted = list(SET_LAYERS if names is None else names)
-    for name in wanted:
-        if name not in SET_LAYERS:
-            raise unknown_name("layer", name, SET_LAYERS)
+    wanted = [one_of("layer", name, SET_LAYERS) for name in (SET_LAYERS if names is None else names)]
     made = {name: SET_LAYERS[name](scene_regions) for name in wanted}
     return {name: picture for name, picture in made.items() if picture is not None}
 
@@ -258,13 +255,13 @@ def _middle(sets: GeometrySets, positions: Positions) -> tuple[int, int]:
     return int(column) - 1, int(row) - 1
 
 
-def direction_histograms_data(measurements: Mapping[str, Measurement], region: str = "planar") -> Chart:
-    """Gradient directions of several estimates of one scene on a region, against the ground truth's.
+def direction_histograms_data(measurements: Mapping[str, Measurement]) -> Chart:
+    """Gradient directions of several estimates of one scene on its planes, against the ground truth's.
 
     Rows: map (the ground truth's is ""), from, to (degrees), pixels. The fact `distances` holds the circular earth
     mover's distance of each estimate's histogram from the ground truth's, in degrees.
     """
-    histograms = {name: direction_histogram(m, region) for name, m in measurements.items()}
+    histograms = {name: direction_histogram(m, "planar") for name, m in measurements.items()}
     first = next(iter(histograms.values()))
     scene = next(iter(measurements.values())).scene.id
     half = 180 / first.truth.size
@@ -300,7 +297,7 @@ def direction_histograms_data(measurements: Mapping[str, Measurement], region: s
         for name, distance in distances.items()
     ]
     return Chart(
-        f"Directions of disparity gradients on {scene}, {region}",
+        f"Directions of disparity gradients on {scene}, planar",
         f"Pixels in each of {first.truth.size} bins of the direction atan2(∂y, ∂x), logarithmic; in brackets the "
         "circular earth mover's distance from the ground truth's histogram. After Honauer et al. 2015, supplement.",
         rows,

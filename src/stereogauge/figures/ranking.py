@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -101,25 +101,16 @@ def radar(
     axes = list(dict.fromkeys(point.axis for point in points))
     angles = {axis: 2 * math.pi * place / len(axes) for place, axis in enumerate(axes)}
 
-    def at(axis: str, radius: float) -> dict[str, float]:
-        return {"x": radius * math.sin(angles[axis]), "y": radius * math.cos(angles[axis])}
-
     rows: list[Row] = []
     for point in points:
         radius = math.nan if point.radius is None or math.isinf(point.radius) else point.radius
-        place = at(point.axis, min(radius, furthest))
+        place = _polar(min(radius, furthest), angles[point.axis])
         rows.append({**point._asdict(), "place": axes.index(point.axis), "beyond": radius > furthest, **place})
-    firsts = [{**row, "place": len(axes)} for row in rows if row["place"] == 0]
     circle = np.linspace(0, 2 * math.pi, 73)
-    turns = [
-        turn
-        for radius, text in rings
-        for turn in vl.tidy(ring=text, step=range(73), x=radius * np.sin(circle), y=radius * np.cos(circle))
-    ]
-    between = math.pi / len(axes)
-    texts = [{"text": text, "x": radius * math.sin(between), "y": radius * math.cos(between)} for radius, text in rings]
-    spokes = [{**at(axis, furthest), "x0": 0.0, "y0": 0.0} for axis in axes]
-    rims = [{"text": axis, "side": math.sin(angles[axis]), **at(axis, 1.07 * furthest)} for axis in axes]
+    turns = [turn for radius, text in rings for turn in vl.tidy(ring=text, step=range(73), **_polar(radius, circle))]
+    texts = [{"text": text, **_polar(radius, math.pi / len(axes))} for radius, text in rings]
+    spokes = [{**_polar(furthest, angle), "x0": 0.0, "y0": 0.0} for angle in angles.values()]
+    rims = [{"text": axis, "side": math.sin(angle), **_polar(1.07 * furthest, angle)} for axis, angle in angles.items()]
     span = {"domain": [-1.12 * furthest, 1.12 * furthest], "nice": False}
     x, y = vl.quantity("x", axis=None, scale=span), vl.quantity("y", axis=None, scale=span)
     centre = {"x": {**x, "field": "x0"}, "y": {**y, "field": "y0"}}
@@ -133,7 +124,8 @@ def radar(
     line = {**series, "color": marks["color"], "order": vl.quantity("place")}
     ring = {**position, "detail": {"field": "ring"}, "order": vl.quantity("step")}
     text = {**position, "text": {"field": "text"}}
-    around = [row for row in rows if row["place"] == len(axes) - 1] + firsts
+    around = [row for row in rows if row["place"] == len(axes) - 1]
+    around += [{**row, "place": len(axes)} for row in rows if row["place"] == 0]
     broken: Spec = {"invalid": "break-paths-filter-domains"}
     sides = {"left": "datum.side > 0.2", "right": "datum.side < -0.2", "center": "abs(datum.side) <= 0.2"}
     beyond: Spec = {"shape": "triangle-up", "size": 90, "filled": False}
@@ -152,6 +144,11 @@ def radar(
         ],
     }
     return Chart(title, caption, rows, view, "algorithm", {"rings": rings, "furthest": furthest})
+
+
+def _polar(radius: float, angle: float | Values) -> dict[str, Any]:
+    """A point, or points, at this distance from the centre and at this angle from the top."""
+    return {"x": radius * np.sin(angle), "y": radius * np.cos(angle)}
 
 
 def rank_rings(count: int) -> tuple[tuple[float, str], ...]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from msgspec.structs import replace
 
-from stereogauge.errors import StereogaugeError, unknown_name
+from stereogauge.errors import StereogaugeError, one_of
 from stereogauge.figures import analysis as analysis_figures
 from stereogauge.figures import ranking as ranking_figures
 from stereogauge.figures.palette import Styles, algorithm_styles
@@ -52,8 +53,12 @@ def scatter(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
         raise StereogaugeError(f"A scatter plot needs two metrics; the selection has {', '.join(cube.metrics)}.")
     data = analysis_figures.scatter_matrix_data(cube, columns[:panels], columns[panels : 2 * panels], options.styles)
     rows = [
-        [words(panel["x_label"]), words(panel["y_label"]), number(panel["r_squared"]), *map(number, panel["fits"])]
-        for panel in data.facts["panels"]
+        [
+            *(words(analysis_figures.label(column, one.selection)) for column in (one.x, one.y)),
+            number(one.r_squared),
+            *(number(np.nan_to_num(fit.r_squared)) for fit in one.fits),
+        ]
+        for one in data.facts["panels"]
     ]
     header = ["x", "y", "r² over all points", *(f"r² on {scene}" for scene in cube.scenes)]
     reading = "A line is the linear fit of a scene; the more opaque it is, the better the fit."
@@ -217,6 +222,4 @@ ANALYSES: dict[str, Callable[[ScoreCube, AnalysisOptions], list[Entry]]] = {
 
 def analysis(name: str) -> Callable[[ScoreCube, AnalysisOptions], list[Entry]]:
     """The analysis called `name`."""
-    if name not in ANALYSES:
-        raise unknown_name("analysis", name, ANALYSES)
-    return ANALYSES[name]
+    return ANALYSES[one_of("analysis", name, ANALYSES)]

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
-from stereogauge.errors import unknown_name
+from stereogauge.errors import one_of
 from stereogauge.figures.chart import Chart
 from stereogauge.figures.pictures import PictureFigure
 from stereogauge.reproduction.material import Material
@@ -97,13 +97,14 @@ class Paper(Struct, frozen=True):
 
         return declare
 
+    def unchecked(self, identifier: str, title: str, what: str, reason: str) -> None:
+        """Declare an item in which there is nothing to check."""
+        self.items.append(Item(identifier, title, lambda record, material: record.unchecked(what, None, reason)))
+
     def choose(self, wanted: Sequence[str] | None) -> tuple[Item, ...]:
         """The items called `wanted`, or all."""
         known = {item.id: item for item in self.items}
-        for name in wanted or ():
-            if name not in known:
-                raise unknown_name(f"item of {self.id}", name, known)
-        return tuple(known[name] for name in wanted or known)
+        return tuple(known[one_of(f"item of {self.id}", name, known)] for name in wanted or known)
 
 
 class Recorder(Struct):

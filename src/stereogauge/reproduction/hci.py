@@ -7,6 +7,7 @@ compared with `d-fuz-rel`: the printed values have that size, and only they do n
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterable
 
@@ -221,10 +222,12 @@ def figure_7(record: Recorder, material: Material) -> None:
     record.figures["hci-figure-7-fine"] = stacked_bars_data(fine, "fine structures first")
 
 
-@PAPER.item("figure 8", "Surgery")
-def figure_8(record: Recorder, material: Material) -> None:
-    """Pictures of surgery."""
-    record.unchecked("reconstruction of sutures", None, "pictures of another group's surgical data, no numbers")
+PAPER.unchecked(
+    "figure 8",
+    "Surgery",
+    "reconstruction of sutures",
+    "pictures of another group's surgical data, no numbers",
+)
 
 
 @PAPER.item("figure 9", "Radar chart")
@@ -326,10 +329,9 @@ SUBSETS = {
 }
 
 
-@SUPPLEMENT.item("figure 1", "Parts of images")
-def supplement_figure_1(record: Recorder, material: Material) -> None:
-    """Which parts of the images the paper shows."""
-    record.unchecked("frames around parts of five images", None, "marks in pictures, without numbers")
+SUPPLEMENT.unchecked(
+    "figure 1", "Parts of images", "frames around parts of five images", "marks in pictures, without numbers"
+)
 
 
 @SUPPLEMENT.item("figures 2, 3 and 4", "Pixel sets")
@@ -378,18 +380,18 @@ def supplement_figure_6(record: Recorder, material: Material) -> None:
     record.figures["hci-supplement-figure-6"] = scatter_matrix_data(complete, [rms, fat], rows)
 
 
-@SUPPLEMENT.item("figures 7 and 8", "Galleries by fattening and thinning")
-def galleries_by_edges(record: Recorder, material: Material) -> None:
-    """Results ranked by fattening and by thinning."""
-    _galleries(record, material, {"d-fat": "Adirondack", "d-thin": "Motorcycle"})
-
-
 def _galleries(record: Recorder, material: Material, chosen: dict[str, str]) -> None:
+    """Results on the chosen scene of each metric, ranked by it."""
     for metric, scene in chosen.items():
         ours = agreement(scores(material, scene, metric), scores(material, scene, "rms"))
         what = f"{scene}: agreement of the orders by {metric} and by RMS (τ-b)"
         record.other_data(what, ours, "pictures ranked by both")
         record.figures[f"hci-supplement-{metric}"] = metric_gallery(material, scene, metric)
+
+
+SUPPLEMENT.item("figures 7 and 8", "Galleries by fattening and thinning")(
+    functools.partial(_galleries, chosen={"d-fat": "Adirondack", "d-thin": "Motorcycle"})
+)
 
 
 @SUPPLEMENT.item("figures 9 and 10", "Gradient directions on planes")
@@ -413,7 +415,6 @@ def figures_9_and_10(record: Recorder, material: Material) -> None:
     record.table("Circular earth mover's distance of gradient directions, °", headings, cells)
 
 
-@SUPPLEMENT.item("figures 11 and 12", "Galleries by fragmentation and porosity")
-def galleries_by_structures(record: Recorder, material: Material) -> None:
-    """Results ranked by fragmentation and by porosity."""
-    _galleries(record, material, {"f-frag": "Pipes", "f-por": "Pipes"})
+SUPPLEMENT.item("figures 11 and 12", "Galleries by fragmentation and porosity")(
+    functools.partial(_galleries, chosen={"f-frag": "Pipes", "f-por": "Pipes"})
+)

@@ -64,10 +64,12 @@ def test_bed(record: Recorder, material: Material) -> None:
             )
 
 
-@PAPER.item("figures 1 and 2", "Diagrams")
-def figure_1(record: Recorder, material: Material) -> None:
-    """Diagrams."""
-    record.unchecked("steps of an evaluation; disparity against triangulation error", None, "drawings without numbers")
+PAPER.unchecked(
+    "figures 1 and 2",
+    "Diagrams",
+    "steps of an evaluation; disparity against triangulation error",
+    "drawings without numbers",
+)
 
 
 @PAPER.item("figure 3", "Small and large errors in Tsukuba")

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from stereogauge.errors import unknown_name
+from stereogauge.errors import one_of
 from stereogauge.reproduction import hci, kitti_confidence, methodology, sigma_z
 from stereogauge.reproduction.declaration import Paper, Recorder, ReproducedNumber, Status, Value
 from stereogauge.reproduction.material import Material
@@ -52,10 +52,7 @@ class Reproduction(WrittenAsJson, Struct, frozen=True):
 
 def chosen_papers(names: Sequence[str] | None) -> tuple[Paper, ...]:
     """The papers called `names`, or all five."""
-    for name in names or ():
-        if name not in PAPERS:
-            raise unknown_name("paper", name, PAPERS)
-    return tuple(PAPERS.values()) if not names else tuple(PAPERS[name] for name in names)
+    return tuple(PAPERS[one_of("paper", name, PAPERS)] for name in names or PAPERS)
 
 
 def reproduce(

@@ -14,7 +14,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.datasets.declaration import search_range
-from stereogauge.errors import NotApplicable, unknown_name
+from stereogauge.errors import NotApplicable, one_of
 from stereogauge.kernels.edges import fill_rows
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.matching.run import match
@@ -65,9 +65,7 @@ def _damage(
 
 def image_damage_called(name: str) -> ImageDamage:
     """The image damage with that id."""
-    if name not in IMAGE_DAMAGES:
-        raise unknown_name("image damage", name, IMAGE_DAMAGES)
-    return IMAGE_DAMAGES[name]
+    return IMAGE_DAMAGES[one_of("image damage", name, IMAGE_DAMAGES)]
 
 
 @_damage("noise", "sensor noise", "σ in levels", (2, 5, 10, 20, 40), 10, 255)

@@ -73,7 +73,7 @@ def slices_data(result: TuningResult, objective: int = 0) -> Chart:
     complete, best = _complete(result), _best(result)
     searched = result.definition.objectives[objective]
     declared = result.definition.space["parameters"]
-    rows = tuple(
+    rows = [
         {
             "parameter": name,
             "trial": trial.position,
@@ -82,7 +82,7 @@ def slices_data(result: TuningResult, objective: int = 0) -> Chart:
         }
         for name, facts in declared.items()
         for trial in complete
-    )
+    ]
     across = min(vl.ABREAST, len(declared))
     width = vl.panel_width(across, vl.PAGE)
     baseline = _value(complete[0], objective) if complete[0].position == 0 else math.nan
@@ -134,13 +134,9 @@ def importance_data(result: TuningResult) -> Chart:
         )
     objectives = tuple(result.importance)
     parameters = list(next(iter(result.importance.values())))
-    shares = np.array([[result.importance[goal].get(name, 0.0) for goal in objectives] for name in parameters])
-    order = [parameters[index] for index in np.argsort(-shares.mean(axis=1), kind="stable")]
-    rows = tuple(
-        {"parameter": name, "objective": goal, "share": float(result.importance[goal].get(name, 0.0))}
-        for name in order
-        for goal in objectives
-    )
+    shares = {name: [result.importance[goal].get(name, 0.0) for goal in objectives] for name in parameters}
+    order = sorted(parameters, key=lambda name: -np.mean(shares[name]))
+    rows = [row for name in order for row in vl.tidy(parameter=name, objective=objectives, share=shares[name])]
     several = len(objectives) > 1
     colours = vl.scaled("objective", dict(zip(objectives, OKABE_ITO, strict=False)))
     place = {"y": vl.names("parameter", order), "yOffset": vl.names("objective", objectives)}
@@ -161,8 +157,8 @@ def importance_data(result: TuningResult) -> Chart:
     )
 
 
-def trade_off_data(result: TuningResult, x: int = 0, y: int = 1) -> Chart:
-    """Two objectives of all complete trials against each other; those that no other trial dominates are joined.
+def trade_off_data(result: TuningResult) -> Chart:
+    """The first two objectives of all complete trials; those trials that no other one dominates are joined.
 
     Rows: trial, x, y, front, parameters.
     """
@@ -171,25 +167,23 @@ def trade_off_data(result: TuningResult, x: int = 0, y: int = 1) -> Chart:
     complete, best = _complete(result), _best(result)
     front = {trial.number for trial in result.front}
     baseline = next((trial for trial in complete if trial.position == 0), complete[0])
-    rows = tuple(
+    rows = [
         {
             "trial": trial.number,
-            "x": _value(trial, x),
-            "y": _value(trial, y),
+            "x": _value(trial, 0),
+            "y": _value(trial, 1),
             "front": trial.number in front,
             "parameters": _parameters(trial),
         }
         for trial in complete
-    )
-    axes = [result.definition.objectives[one].axis for one in (x, y)]
+    ]
+    axes = [one.axis for one in result.definition.objectives[:2]]
     scale = {"zero": False, "padding": 8}
     place = {"x": vl.quantity("x", axes[0], scale=scale), "y": vl.quantity("y", axes[1], scale=scale)}
     tooltip = vl.hover("trial", "parameters", ("x", axes[0], ".4g"), ("y", axes[1], ".4g"))
     kinds = {"dominated trial": MUTED, "front": TRIAL, **SETTING_COLOURS}
-    marks = [
-        {"kind": "default parameters", "x": _value(baseline, x), "y": _value(baseline, y)},
-        {"kind": "recommended", "x": _value(best, x), "y": _value(best, y)},
-    ]
+    ends = {"default parameters": baseline, "recommended": best}
+    marks = [{"kind": kind, "x": _value(trial, 0), "y": _value(trial, 1)} for kind, trial in ends.items()]
     points = {**place, "tooltip": tooltip}
     view = vl.layered(
         _named("point", points, "dominated trial", kinds, where="!datum.front", size=18),
@@ -203,12 +197,12 @@ def trade_off_data(result: TuningResult, x: int = 0, y: int = 1) -> Chart:
     return Chart(f"Trade-off of {result.definition.matcher_name}", caption(result), rows, view)
 
 
-def gains_data(result: TuningResult, goal: int = 0) -> Chart:
+def gains_data(result: TuningResult) -> Chart:
     """Default against tuned on each scene alone, then over all; on held-out scenes where there are folds.
 
     Rows: scene, kind (default parameters or tuned), value.
     """
-    found = (result.held_out or result.seen)[goal]
+    found = (result.held_out or result.seen)[0]
     how = "scenes held out" if result.held_out else "the scenes that were searched on"
     interval = (
         ""
@@ -330,10 +324,7 @@ def write_result(result: TuningResult, folder: Path) -> list[Path]:
     The pages share one vega.js beside them.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    texts = {
-        "trials.csv": result.to_csv(),
-        "result.json": result.to_json() + "\n",
-    }
+    texts = {"trials.csv": result.to_csv(), "result.json": result.to_json() + "\n"}
     if result.best is not None:
         texts["best.toml"] = result.to_toml()
     written = []
