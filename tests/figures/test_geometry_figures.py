@@ -82,8 +82,9 @@ def test_direction_histograms_peak_where_the_planes_lean(scene_regions: SceneReg
     data = direction_histograms_data(
         {"same": Measurement(scene_regions.scene.gt, scene_regions), "mirrored": Measurement(flipped, scene_regions)}
     )
-    assert data.facts["distances"]["same"] == 0.0
-    assert data.facts["distances"]["mirrored"] > 10
+    same, mirrored = (view["title"]["text"] for view in data.view["concat"])
+    assert same == "same (0.0°)"
+    assert float(re.findall(r"[\d.]+", mirrored)[0]) > 10
     truth = sorted((row for row in data.rows if row["map"] == ""), key=lambda row: row["pixels"])
     assert {(row["from"] + row["to"]) / 2 for row in truth[-2:]} == {90.0, -180.0}
     assert sum(row["pixels"] for row in truth) == scene_regions.mask("planar").sum()

@@ -137,17 +137,17 @@ def test_a_scatter_plot_explains_colours_and_shapes() -> None:
 
 
 def test_a_scatter_plot_colours_what_is_marked_or_a_few_of_many() -> None:
-    def coloured(cube: ScoreCube, *marked: str) -> tuple[list[str], tuple[str, ...]]:
+    def coloured(cube: ScoreCube, *marked: str) -> list[str]:
         data = analysis.scatter_matrix_data(cube, ["rms"], ["sze"], marked=marked)
-        return data.page_spec()["layer"][-1]["encoding"]["color"]["scale"]["domain"], data.facts["coloured"]
+        return data.page_spec()["layer"][-1]["encoding"]["color"]["scale"]["domain"]
 
-    assert coloured(CUBE) == (list(CUBE.algorithms), CUBE.algorithms)
-    assert coloured(CUBE, NAMES[1]) == ([NAMES[1]], (NAMES[1],))
+    assert coloured(CUBE) == list(CUBE.algorithms)
+    assert coloured(CUBE, NAMES[1]) == [NAMES[1]]
     values = np.arange(20.0, 0, -1)[:, None, None] * np.ones((20, 3, 2))
     many = ScoreCube(
         tuple(f"n{at}" for at in range(20)), ("a", "b", "c"), (Column("rms", "all"), Column("sze", "all")), values
     )
-    assert coloured(many)[1] == ("n19", "n18", "n17")  # the best by the horizontal column
+    assert coloured(many) == ["n19", "n18", "n17"]  # the best by the horizontal column
 
 
 @pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("svg", b"<"), ("pdf", b"%PDF")])
@@ -231,8 +231,10 @@ class TestWhatTheyShow:
 
     def test_the_rings_of_a_radar_are_ranks(self) -> None:
         data = ranking.radar_data(CUBE)
-        assert data.facts["rings"][-1] == (1.0, f"{len(NAMES)}")
-        assert all(radius * len(NAMES) == pytest.approx(int(text)) for radius, text in data.facts["rings"])
+        rings = data.view["layer"][-1]["data"]["values"]
+        assert [ring["text"] for ring in rings] == [f"{rank}" for rank in range(1, len(NAMES) + 1)]
+        radii = [np.hypot(ring["x"], ring["y"]) * len(NAMES) for ring in rings]
+        assert radii == pytest.approx([int(ring["text"]) for ring in rings])
         assert not any(data.column("beyond"))
 
     def test_a_radar_marks_what_lies_beyond_its_rim_and_names_what_has_no_axis(self) -> None:
@@ -242,7 +244,7 @@ class TestWhatTheyShow:
         far = ranking.radar_data(replace(CUBE, values=values), by="score")
         beyond = [(row["algorithm"], row["axis"]) for row in far.rows if row["beyond"]]
         assert (CUBE.algorithms[0], "d-fat") in beyond
-        assert max(np.hypot(far.column("x"), far.column("y"))) == pytest.approx(far.facts["furthest"]) == 1.25
+        assert max(np.hypot(far.column("x"), far.column("y"))) == pytest.approx(1.25)
         assert "beyond 1.25" in far.caption
         assert far.encoded("png")[:4] == b"\x89PNG"
         values[:, :, place] = np.nan
@@ -272,14 +274,16 @@ class TestWhatTheyShow:
     def test_layers_join_only_neighbours_in_the_order(self) -> None:
         chain = ScoreCube(NAMES, ("s",), (Column("rms", "all"),), np.arange(4.0)[:, None, None])
         data = ranking.layers_data(sg.rank(chain))
-        assert data.facts["edges"] == ((0, 1), (1, 2), (2, 3))
+        lines = pd.DataFrame(data.view["layer"][0]["data"]["values"]).groupby("edge")["algorithm"]
+        assert [tuple(ends) for _, ends in lines] == [("Anna", "Bert"), ("Bert", "Cleo"), ("Cleo", "Dora")]
         assert data.column("group") == [1, 2, 3, 4]
         assert data.column("dominated_by") == ["none", "Anna", "Bert", "Cleo"]
 
     def test_bars_of_alike_algorithms_are_maximal_runs(self) -> None:
         columns = (Column("rms", "all"), Column("sze", "all"))
         chain = ScoreCube(NAMES, ("s",), columns, np.repeat(np.arange(4.0)[:, None, None], 2, axis=2))
-        assert ranking.alike_data(sg.rank(chain, "extended", tau=5)).facts["groups"] == ((0, 2), (1, 3))
+        bars = ranking.alike_data(sg.rank(chain, "extended", tau=5)).view["layer"][0]["data"]["values"]
+        assert [(bar["from"], bar["to"]) for bar in bars] == [("Anna", "Cleo"), ("Bert", "Dora")]
 
     def test_each_model_has_its_figure(self) -> None:
         titles = {"a-star": "A* groups", "extended": "Extended Middlebury model", "weighted": "Weighted combination"}

@@ -64,7 +64,6 @@ def scatter_matrix_data(
     Points have the colour and shape of their algorithm. With `marked` algorithms, or more than twelve, the others are
     small and grey, so that their density is seen; without `marked` the three best by the first horizontal column stay
     coloured. A grey least-squares line per scene is as opaque as its r² is high. Rows: panel, scene, algorithm, x, y.
-    The fact `coloured` holds the algorithms with colours, `panels` what each panel shows.
     """
     found = tuple(scatter(cube, x, y) for y in vertical for x in horizontal)
     rows = [
@@ -75,18 +74,17 @@ def scatter_matrix_data(
     ]
     across = len(horizontal)
     every = complete(styles, cube.algorithms)
-    coloured = _coloured(cube, found[0], marked)
+    coloured = coloured_algorithms(cube, found[0], marked)
     marks = vl.algorithm_marks({name: every[name] for name in coloured}, vl.PAGE / 2)
     width = vl.panel_width(across)
     views = [_scatter_panel(place, one, cube, coloured, marks, width) for place, one in enumerate(found)]
     title = "Columns against each other; line opacity = r² of the scene's linear fit"
     caption = Selection.of(cube.select(metrics=[*horizontal, *vertical])).caption()
-    shown = {"panels": found, "coloured": coloured}
-    return Chart(title, caption, rows, vl.panels(views, across), "algorithm", shown)
+    return Chart(title, caption, rows, vl.panels(views, across), "algorithm")
 
 
-def _coloured(cube: ScoreCube, first: Scatter, marked: Sequence[str]) -> tuple[str, ...]:
-    """The algorithms whose points have different colours."""
+def coloured_algorithms(cube: ScoreCube, first: Scatter, marked: Sequence[str]) -> tuple[str, ...]:
+    """The algorithms whose points in a scatter plot have different colours."""
     if marked or len(cube.algorithms) <= MOST_COLOURED:
         return tuple(name for name in cube.algorithms if not marked or name in marked)
     sign = -1.0 if first.x.declared.metric.direction == "higher" else 1.0
@@ -138,7 +136,7 @@ def _scatter_panel(
 def histograms_data(found: Sequence[ScoreHistogram], styles: Styles | None = None) -> Chart:
     """Score histograms; an algorithm is marked at the mean of its scores over the scenes that have one.
 
-    Rows: column, from, to, count. The fact `marked` maps each column to the marked algorithms' means.
+    Rows: column, from, to, count.
     """
     marks = complete(styles, dict.fromkeys(name for one in found for name in one.marked))
     texts = [label(one.column, one.selection) for one in found]
@@ -147,22 +145,14 @@ def histograms_data(found: Sequence[ScoreHistogram], styles: Styles | None = Non
         for text, one in zip(texts, found, strict=True)
         for row in vl.tidy(**{"column": text, "from": one.edges[:-1], "to": one.edges[1:], "count": one.counts})
     ]
-    marked = {
-        text: {
-            name: float(np.mean(scores[np.isfinite(scores)]))
-            for name, scores in one.marked.items()
-            if np.isfinite(scores).any()
-        }
-        for text, one in zip(texts, found, strict=True)
-    }
     columns = min(vl.ABREAST, len(found))
     width = vl.panel_width(columns)
-    views = [_histogram(text, one, marked[text], marks, width) for text, one in zip(texts, found, strict=True)]
+    views = [_histogram(text, one, marks, width) for text, one in zip(texts, found, strict=True)]
     shown = replace(found[0].selection, columns=tuple(one.column for one in found))
-    return Chart("Score histograms", shown.caption(), rows, vl.panels(views, columns), facts={"marked": marked})
+    return Chart("Score histograms", shown.caption(), rows, vl.panels(views, columns))
 
 
-def _histogram(text: str, found: ScoreHistogram, marked: Mapping[str, float], styles: Styles, width: float) -> Spec:
+def _histogram(text: str, found: ScoreHistogram, styles: Styles, width: float) -> Spec:
     largest = found.theoretical[1]
     remarks = [f"at most {'∞' if math.isinf(largest) else f'{largest:g}'}"]
     limit = None if found.heuristic is None else float(found.heuristic[1])
@@ -181,8 +171,9 @@ def _histogram(text: str, found: ScoreHistogram, marked: Mapping[str, float], st
     if limit is not None and not outside:
         rule = {"x": vl.quantity("limit", title), "tooltip": vl.hover(("limit", "heuristic maximum", ".4g"))}
         drawn.append(vl.layer("rule", rule, [{"limit": limit}], strokeDash=[5, 3], color=INK))
-    if marked:
-        points = [{"mark": f"{name} (mean of scenes)", "mean": mean} for name, mean in marked.items()]
+    known = {name: scores[np.isfinite(scores)] for name, scores in found.marked.items() if np.isfinite(scores).any()}
+    if known:
+        points = [{"mark": f"{name} (mean of scenes)", "mean": scores.mean()} for name, scores in known.items()]
         shown = {f"{name} (mean of scenes)": style for name, style in styles.items()}
         place = {"x": vl.quantity("mean", title), "y": {"datum": 0}}
         tooltip = vl.hover(("mark", "algorithm"), ("mean", "mean", ".4g"))

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.palette import FAINT, INK, MUTED, Styles
@@ -78,8 +78,7 @@ CONFIG: Spec = {
 class Chart(Struct, frozen=True, dict=True):
     """A chart: what it is called, the selection that it shows, its tidy rows, and the Vega-Lite view over them.
 
-    `series` names the field whose values a page can hide by their names in the legend. `facts` are numbers of the
-    chart as a whole that are no row (a critical distance, the r² of a panel).
+    `series` names the field whose values a page can hide by their names in the legend.
     """
 
     title: str
@@ -87,7 +86,6 @@ class Chart(Struct, frozen=True, dict=True):
     rows: Sequence[Row]
     view: Spec
     series: str = ""
-    facts: Mapping[str, Any] = field(default_factory=dict)
 
     def column(self, name: str) -> list[Any]:
         """The values of one field in the order of the rows."""

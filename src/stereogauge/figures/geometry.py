@@ -258,8 +258,8 @@ def _middle(sets: GeometrySets, positions: Positions) -> tuple[int, int]:
 def direction_histograms_data(measurements: Mapping[str, Measurement]) -> Chart:
     """Gradient directions of several estimates of one scene on its planes, against the ground truth's.
 
-    Rows: map (the ground truth's is ""), from, to (degrees), pixels. The fact `distances` holds the circular earth
-    mover's distance of each estimate's histogram from the ground truth's, in degrees.
+    In brackets is the circular earth mover's distance of each estimate's histogram from the ground truth's, in degrees.
+    Rows: map (the ground truth's is ""), from, to (degrees), pixels.
     """
     histograms = {name: direction_histogram(m, "planar") for name, m in measurements.items()}
     first = next(iter(histograms.values()))
@@ -302,7 +302,6 @@ def direction_histograms_data(measurements: Mapping[str, Measurement]) -> Chart:
         "circular earth mover's distance from the ground truth's histogram. After Honauer et al. 2015, supplement.",
         rows,
         vl.panels(views, across),
-        facts={"distances": distances},
     )
 
 

@@ -143,7 +143,7 @@ def radar(
             vl.layer("text", text, texts, color=MUTED, fontSize=9),
         ],
     }
-    return Chart(title, caption, rows, view, "algorithm", {"rings": rings, "furthest": furthest})
+    return Chart(title, caption, rows, view, "algorithm")
 
 
 def _polar(radius: float, angle: float | Values) -> dict[str, Any]:
@@ -337,8 +337,7 @@ def critical_difference_data(test: Friedman, styles: Styles | None = None) -> Ch
         (test.critical_distance, f"CD = {test.critical_distance:.2f} · Friedman {p_text(test.p_value)}"),
     )
     title = f"Critical difference (α = {test.alpha:g}, {test.blocks} scenes)"
-    facts = {"distance": test.critical_distance, "groups": test.cliques}
-    return Chart(title, test.selection.caption(), rows, view, facts=facts)
+    return Chart(title, test.selection.caption(), rows, view)
 
 
 def ranks_data(test: Friedman, styles: Styles | None = None) -> Chart:
@@ -371,7 +370,7 @@ def alike_data(ranking: Ranking, styles: Styles | None = None) -> Chart:
     axis = "sum of ranks (lower is better)"
     rows, view = _joined_points(ranking.algorithms, ranking.value, groups, marks, axis, ".0f")
     title = f"Extended Middlebury model: alike when sums differ by less than τ = {tau:g}"
-    return Chart(title, ranking.selection.caption(), rows, view, facts={"tau": tau, "groups": tuple(groups)})
+    return Chart(title, ranking.selection.caption(), rows, view)
 
 
 def rank_map_data(cube: ScoreCube, *, missing: str = "common", most: int | None = None) -> Chart:
@@ -402,13 +401,13 @@ def _rank_map(title: str, caption: str, algorithms: Sequence[str], columns: Sequ
 def layers_data(ranking: Ranking, styles: Styles | None = None) -> Chart:
     """A* groups as layers, the first on top; lines join each algorithm to those that it dominates directly.
 
-    Rows: algorithm, group, x (0 to 1), dominated_by. The fact `edges` holds the pairs of indices.
+    Rows: algorithm, group, x (0 to 1), dominated_by.
     """
     if ranking.group is None or "dominates" not in ranking.arrays:
         raise StereogaugeError(f"Layers show A* groups; found a ranking of the model {ranking.model!r}.")
     dominates = ranking.arrays["dominates"]
     between = (dominates.astype(np.int64) @ dominates.astype(np.int64)) > 0
-    edges = tuple((int(a), int(b)) for a, b in np.argwhere(dominates & ~between))
+    edges = np.argwhere(dominates & ~between).tolist()
     across = np.zeros(len(ranking))
     depth = int(ranking.group.max())
     letters = 0
@@ -443,7 +442,7 @@ def layers_data(ranking: Ranking, styles: Styles | None = None) -> Chart:
         width=vl.COLUMN if 5.5 * letters + 50 < vl.COLUMN else vl.PAGE,
         height=52 * depth,
     )
-    return Chart(f"A* groups by {metrics}", ranking.selection.caption(), rows, view, facts={"edges": edges})
+    return Chart(f"A* groups by {metrics}", ranking.selection.caption(), rows, view)
 
 
 def intervals_data(bootstrapped: Bootstrap, styles: Styles | None = None, most: int | None = None) -> Chart:

@@ -11,10 +11,9 @@ from stereogauge.errors import StereogaugeError, one_of
 from stereogauge.figures import analysis as analysis_figures
 from stereogauge.figures import ranking as ranking_figures
 from stereogauge.figures.palette import Styles, algorithm_styles
+from stereogauge.ranking import relations
 from stereogauge.ranking.bootstrap import Bootstrap, bootstrap
 from stereogauge.ranking.profile import Profile, load_profile
-from stereogauge.ranking.relations import determination, score_histogram, subset_experiment
-from stereogauge.ranking.relations import double_counting as counted_errors
 from stereogauge.ranking.significance import Friedman, friedman, wilcoxon_pairs
 from stereogauge.ranking.stability import (
     OrderAgreement,
@@ -36,7 +35,7 @@ MOST_PANELS = 3
 
 def correlation(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
     """r² between all pairs of columns."""
-    found = determination(cube)
+    found = relations.determination(cube)
     names = [column.label for column in found.columns]
     rows = [[words(name), *(number(value, 2) for value in found.r_squared[row])] for row, name in enumerate(names)]
     shown = table("determination", "r² of linear fits between columns", ["column", *names], rows)
@@ -51,14 +50,16 @@ def scatter(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
     panels = min(MOST_PANELS, len(columns) // 2)
     if not panels:
         raise StereogaugeError(f"A scatter plot needs two metrics; the selection has {', '.join(cube.metrics)}.")
-    data = analysis_figures.scatter_matrix_data(cube, columns[:panels], columns[panels : 2 * panels], options.styles)
+    horizontal, vertical = columns[:panels], columns[panels : 2 * panels]
+    data = analysis_figures.scatter_matrix_data(cube, horizontal, vertical, options.styles)
     rows = [
         [
             *(words(analysis_figures.label(column, one.selection)) for column in (one.x, one.y)),
             number(one.r_squared),
             *(number(np.nan_to_num(fit.r_squared)) for fit in one.fits),
         ]
-        for one in data.facts["panels"]
+        for y in vertical
+        for one in [relations.scatter(cube, x, y) for x in horizontal]
     ]
     header = ["x", "y", "r² over all points", *(f"r² on {scene}" for scene in cube.scenes)]
     reading = "A line is the linear fit of a scene; the more opaque it is, the better the fit."
@@ -98,7 +99,7 @@ def _agreement_table(name: str, what: str, agreed: OrderAgreement) -> Table:
 
 def histograms(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
     """Score histograms and ranges of every column."""
-    found = [score_histogram(cube, str(column), options.mark) for column in cube.columns]
+    found = [relations.score_histogram(cube, str(column), options.mark) for column in cube.columns]
     rows = [
         [
             words(one.column.label),
@@ -117,12 +118,12 @@ def histograms(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
 
 def subsets(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
     """RMS on each metric's own pixels."""
-    return [tables.subset_table(subset_experiment(cube))]
+    return [tables.subset_table(relations.subset_experiment(cube))]
 
 
 def double_counting(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
     """Nested regions against the partition."""
-    found = counted_errors(cube, options.metric)
+    found = relations.double_counting(cube, options.metric)
     reading = "What a bar has beyond the line is counted more than once."
     figure = FigureEntry("double-counting", analysis_figures.counted_errors_data(*found), reading)
     return [tables.double_counting_table(*found), figure]

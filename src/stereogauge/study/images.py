@@ -28,7 +28,8 @@ IMAGE_METRICS = ("bad@2", "mae", "density")
 FOG_LIGHT = 220.0
 STREAK_LIGHT = 200.0
 Pixels = NDArray[np.float64]
-Pair = tuple[Pixels, Pixels]
+Pair = tuple[Pixels, ...]
+"""The left and the right view."""
 Function = Callable[[Scene, Pair, float, np.random.Generator], Pair]
 
 
@@ -38,7 +39,7 @@ class ImageDamage(GradedDamage[Function], Struct, frozen=True):
     def apply(self, scene: Scene, strength: float, seed: int = 0) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
         """The damaged pair, 8 bits per value; the same seed gives the same pair."""
         self.check(strength)
-        pair = _as_levels(scene.left), _as_levels(scene.right)
+        pair: Pair = (_as_levels(scene.left), _as_levels(scene.right))
         if strength > 0:
             pair = self.compute(scene, pair, strength, np.random.default_rng(seed))
         left, right = (np.clip(np.rint(image), 0, 255).astype(np.uint8) for image in pair)
@@ -71,16 +72,14 @@ def image_damage_called(name: str) -> ImageDamage:
 @_damage("noise", "sensor noise", "σ in levels", (2, 5, 10, 20, 40), 10, 255)
 def noise(scene: Scene, pair: Pair, strength: float, random: np.random.Generator) -> Pair:
     """Gaussian noise in both views, independent of each other."""
-    left, right = (image + random.normal(0, strength, image.shape) for image in pair)
-    return left, right
+    return tuple(image + random.normal(0, strength, image.shape) for image in pair)
 
 
 @_damage("exposure", "under-exposure", "stops", (0.5, 1, 2, 3, 4), 2, 8)
 def exposure(scene: Scene, pair: Pair, strength: float, random: np.random.Generator) -> Pair:
     """Both views darker by a number of stops, rounded to whole levels, and brightened again: fewer levels remain."""
     factor = 2.0**strength
-    left, right = (np.rint(image / factor) * factor for image in pair)
-    return left, right
+    return tuple(np.rint(image / factor) * factor for image in pair)
 
 
 @_damage("gain", "gain between the views", "share", (0.05, 0.1, 0.2, 0.4), 0.2, 3)
@@ -94,8 +93,7 @@ def blur(scene: Scene, pair: Pair, strength: float, random: np.random.Generator)
     """Both views smoothed by a Gaussian."""
     import cv2
 
-    left, right = (np.asarray(cv2.GaussianBlur(image, (0, 0), strength), np.float64) for image in pair)
-    return left, right
+    return tuple(np.asarray(cv2.GaussianBlur(image, (0, 0), strength), np.float64) for image in pair)
 
 
 @_damage("fog", "fog", "optical thickness at the median depth", (0.25, 0.5, 1, 2, 3), 1, 20)
@@ -110,7 +108,7 @@ def fog(scene: Scene, pair: Pair, strength: float, random: np.random.Generator) 
         clear = np.exp(-strength / near / median)
         clear = clear[..., np.newaxis] if image.ndim == 3 else clear
         fogged.append(image * clear + FOG_LIGHT * (1 - clear))
-    return fogged[0], fogged[1]
+    return tuple(fogged)
 
 
 @_damage("jpeg", "JPEG compression", "100 − quality", (20, 50, 70, 85, 95), 70, 99)
@@ -120,8 +118,7 @@ def jpeg(scene: Scene, pair: Pair, strength: float, random: np.random.Generator)
 
     quality = [cv2.IMWRITE_JPEG_QUALITY, round(100 - strength)]
     coded = [cv2.imencode(".jpg", np.clip(np.rint(image), 0, 255).astype(np.uint8), quality)[1] for image in pair]
-    left, right = (np.asarray(cv2.imdecode(one, cv2.IMREAD_UNCHANGED), np.float64) for one in coded)
-    return left, right
+    return tuple(np.asarray(cv2.imdecode(one, cv2.IMREAD_UNCHANGED), np.float64) for one in coded)
 
 
 @_damage("rain", "rain streaks", "streaks per 1000 px", (0.1, 0.2, 0.5, 1, 2), 0.5, 50)
@@ -140,7 +137,7 @@ def rain(scene: Scene, pair: Pair, strength: float, random: np.random.Generator)
         share = streaks.astype(np.float64) / 255
         share = share[..., np.newaxis] if image.ndim == 3 else share
         rained.append(image * (1 - share) + STREAK_LIGHT * share)
-    return rained[0], rained[1]
+    return tuple(rained)
 
 
 @_damage("rectification", "rectification error", "px", (0.1, 0.2, 0.3, 0.5, 1), 0.5, 20)

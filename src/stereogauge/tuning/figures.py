@@ -61,7 +61,6 @@ def history_data(result: TuningResult, objective: int = 0) -> Chart:
         caption(result),
         rows,
         vl.layered(*drawn, width=vl.PAGE, height=190),
-        facts={"baseline": baseline},
     )
 
 
@@ -238,7 +237,6 @@ def gains_data(result: TuningResult) -> Chart:
         f"Better by {found.difference:.3g} ({found.percent:.1f} %){interval}.{without} {caption(result)}",
         rows,
         view,
-        facts={"held_out": bool(result.held_out)},
     )
 
 

@@ -8,7 +8,12 @@ import numpy as np
 
 from stereogauge.decision.words import Claim, break_even_claim, sentences
 from stereogauge.errors import StereogaugeError
-from stereogauge.figures.analysis import determination_data, histograms_data, scatter_matrix_data
+from stereogauge.figures.analysis import (
+    coloured_algorithms,
+    determination_data,
+    histograms_data,
+    scatter_matrix_data,
+)
 from stereogauge.figures.chart import Spec
 from stereogauge.figures.palette import Styles
 from stereogauge.figures.ranking import RadarPoint, critical_difference_data, parallel, radar, ranks_data
@@ -171,7 +176,7 @@ def points(cube: ScoreCube, x: str, y: str, styles: Styles, mark: list[str]) -> 
         "y_values": rows(found.y_values, found.y_values.shape),
         "fits": [json_value(fit._asdict()) for fit in found.fits],
         "r_squared": json_value(found.r_squared),
-        "coloured": chart.facts["coloured"],
+        "coloured": coloured_algorithms(cube, found, mark),
         "figure": chart.page_spec(),
     }
 
