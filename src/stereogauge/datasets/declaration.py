@@ -68,8 +68,8 @@ class DatasetFamily(Struct, frozen=True, eq=False):
 
     `scenes` declares how scenes are found in a folder. Where that is not enough, `load(root, variant, **options)` lists
     the folder and returns the dataset without reading maps or images; `variant` is "" when the user named none.
-    `default` is the variant that is meant then ("" is none); with `any_variant` it is the first with scenes. A dataset
-    is called ID:VARIANT, of the default only with `names_default`. `archives` are by variant and empty where the terms
+    `default` is the variant that is meant then ("" is none), and a dataset is called ID:VARIANT of any other; with
+    `any_variant` it is the first with scenes, and always named. `archives` are by variant and empty where the terms
     require a registration or a person's consent. `ndisp` is how many disparities are searched in a scene that states no
     range, and `threshold` the error in px above which the dataset's own evaluation calls a pixel bad.
     """
@@ -89,7 +89,6 @@ class DatasetFamily(Struct, frozen=True, eq=False):
     needs_root: bool = True
     default: str = ""
     any_variant: bool = False
-    names_default: bool = False
     ndisp: int | None = None
     threshold: float = 1.0
 
@@ -130,8 +129,8 @@ class DatasetFamily(Struct, frozen=True, eq=False):
         return Dataset(titles[found], scenes, version=found, root=root)
 
     def _title(self, variant: str) -> str:
-        unnamed = variant == self.default and not self.names_default
-        return self.id if unnamed or not variant else f"{self.id}:{variant}"
+        named = variant and (self.any_variant or variant != self.default)
+        return f"{self.id}:{variant}" if named else self.id
 
 
 @functools.cache

@@ -93,7 +93,6 @@ class SceneLayout(Struct, frozen=True):
     views: Mapping[float, str] = {}
     masks: Mapping[str, FileMask | tuple[FileMask, ...]] = {}
     calibration: Calibration | Callable[[FoundScene], Calibration] | None = None
-    resolution: float | Callable[[FoundScene], float | None] | None = None
     decode: Callable[[DisparityFile, FoundScene, Calibration | None], DisparityFile] | None = None
     each: Templates = ()
     derive: Callable[[FoundScene], Fields | None] | None = None
@@ -156,7 +155,6 @@ class SceneLayout(Struct, frozen=True):
             "calibration": calibration,
             "masks": {name: made for name, mask in self.masks.items() if (made := _at_place(mask, place)) is not None},
             "views": {position: ImageFile(path) for position, path in views.items() if path is not None},
-            "resolution": self.resolution(place) if callable(self.resolution) else self.resolution,
             **(self.details(place) if self.details is not None else {}),
         }
         return Scene(name, dataset=place.dataset, **arguments)

@@ -160,14 +160,16 @@ def _divisor(place: FoundScene) -> int:
 
 
 def _cropped_camera(place: FoundScene) -> dict[str, Any]:
-    """Calibration and metadata; without dmin.txt the offset is unknown, and so is metric depth."""
+    """Calibration, metadata and resolution; without dmin.txt the offset is unknown, and so is metric depth."""
     divisor, path = _divisor(place), place.find("{scene}/dmin.txt")
-    focal, metadata = FOCAL_LENGTH / divisor, {"scale": float(divisor)}
+    focal, metadata = FOCAL_LENGTH / divisor, dict[str, Any](scale=float(divisor))
     if path is None:
-        reason = "dmin.txt is missing, so metric depth is unknown"
-        return {"calibration": Calibration(focal=focal), "metadata": {**metadata, "calibration": reason}}
-    offset = parsed(path, float, "one number, the disparity offset in pixels") / divisor
-    return {"calibration": calibration_of(path, focal=focal, baseline=BASELINE, doffs=offset), "metadata": metadata}
+        calibration = Calibration(focal=focal)
+        metadata["calibration"] = "dmin.txt is missing, so metric depth is unknown"
+    else:
+        offset = parsed(path, float, "one number, the disparity offset in pixels") / divisor
+        calibration = calibration_of(path, focal=focal, baseline=BASELINE, doffs=offset)
+    return {"calibration": calibration, "metadata": metadata, "resolution": 1.0 / divisor}
 
 
 _SEVEN_VIEWS = SceneLayout(
@@ -176,7 +178,6 @@ _SEVEN_VIEWS = SceneLayout(
     left="{scene}/view1.*",
     right="{scene}/view5.*",
     views={(number - 1) / 4: f"{{scene}}/view{number}.*" for number in (0, 2, 3, 4, 6)},
-    resolution=lambda place: 1.0 / _divisor(place),
     decode=lambda file, place, calibration: replace(file, scale=_divisor(place)),
     details=_cropped_camera,
     needs=("gt", "left", "right"),
@@ -198,7 +199,6 @@ def _seven_view_family(year: str, scenes: tuple[str, ...]) -> DatasetFamily:
         obtain=f"`stereogauge datasets fetch {name}:HalfSize` or {_DATA}/scenes{year}/.",
         scenes=SceneFolders(_SEVEN_VIEWS, roots=("{variant}", "")),
         any_variant=True,
-        names_default=True,
         variants={size: f"disparities in pixels = value / {divisor}" for size, divisor in SIZES.items()},
         archives={
             size: tuple(
@@ -269,14 +269,13 @@ MIDDLEBURY_V3 = DatasetFamily(
     scenes=SceneFolders(
         replace(
             _calibrated_pair("disp0GT.pfm", "disp1GT.pfm"),
-            resolution=lambda place: MIDDLEBURY_RESOLUTIONS[place.fields["variant"]],
+            details=lambda place: {"resolution": MIDDLEBURY_RESOLUTIONS[place.fields["variant"]]},
         ),
         roots=("{split}{variant}", "MiddEval3/{split}{variant}", "../{split}{variant}"),
         choices={"split": ("training", "test")},
         order=TRAINING_ORDER,
     ),
     any_variant=True,
-    names_default=True,
     variants={"Q": "quarter size", "H": "half size", "F": "full size"},
     options={"split": "training (default) or test, which has no ground truth"},
     archives={

@@ -223,9 +223,7 @@ SINTEL = DatasetFamily(
     ),
     obtain="`stereogauge datasets fetch sintel` or http://sintel.is.tue.mpg.de/stereo.",
     scenes=SceneFolders((SINTEL_FRAMES, OPENCV_EXCERPT), roots=("training", "")),
-    default="final",
     any_variant=True,
-    names_default=True,
     variants={
         "final": "with motion blur and depth of field (default)",
         "clean": "without",
