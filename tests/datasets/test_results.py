@@ -198,6 +198,14 @@ def test_a_zip_is_read_in_place(tmp_path: Path, data: Dataset, disparity: Write,
     assert sorted(tmp_path.rglob("*")) == before
 
 
+def test_a_manifest_in_a_zip_is_refused_by_its_size(tmp_path: Path, data: Dataset) -> None:
+    archive = tmp_path / "method.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as opened:
+        opened.writestr("results.toml", b" " * (1 << 21))
+    with pytest.raises(StereogaugeError, match=r"results\.toml.*has 2097152 bytes; at most 1048576 are read"):
+        find_results(archive, data)
+
+
 def test_a_zip_that_tries_to_escape_and_a_path_that_is_nothing_are_refused(
     tmp_path: Path, data: Dataset, text: Write
 ) -> None:

@@ -72,10 +72,6 @@ class ResultFiles(Struct, frozen=True, dict=True):
     def text(self, name: str) -> str:
         """The content of a small text file."""
         content = fetch(self.path(name), largest=LARGEST_TEXT)
-        if content.size > LARGEST_TEXT:
-            raise FileError(
-                f"{content.name} has {content.size} bytes; a text beside results has at most {LARGEST_TEXT}."
-            )
         try:
             return bytes(content.data).decode("utf-8-sig")
         except UnicodeDecodeError:

@@ -175,11 +175,11 @@ def fetch(
 ) -> FileContent:
     """The content of a local file or of a URL; every failure is a `FileError` that names it.
 
-    Readers refuse another size than `shape`, (height, width). A .gz file is unpacked; one that holds more than a map of
-    that size, or than `largest` bytes, is refused.
+    Readers refuse another size than `shape`, (height, width). A file of more than `largest` bytes is refused, and so is
+    a .gz file, which is unpacked, that holds more than these or than a map of that size.
     """
-    name = display_name(path)
-    data = memoryview(b"".join(_pieces_in_place(path, name))) if _is_in_place(path) else _map_local(path, name)
+    name, in_place = display_name(path), _is_in_place(path)
+    data = memoryview(b"".join(_pieces(path, name, largest))) if in_place else _map_local(path, name, largest)
     if data.nbytes == 0:
         raise FileError(f"{name}: the file is empty.")
     if suffix_of(path) == GZIP:
@@ -197,35 +197,35 @@ def _is_in_place(path: str | os.PathLike[str]) -> bool:
     return is_remote(path) and not is_in_object_store(path)
 
 
-def _pieces_in_place(path: str | os.PathLike[str], name: str) -> Iterator[bytes]:
+def _pieces(path: str | os.PathLike[str], name: str, largest: int = LARGEST_FILE) -> Iterator[bytes]:
     member, chained, carrier = os.fspath(path).rpartition("::")
     if chained and is_in_object_store(carrier):
         carrier = local_copy(carrier, display_name(carrier)).as_posix()
-    return remote_pieces(f"{member}{chained}{carrier}", name, LARGEST_FILE)
+    return remote_pieces(f"{member}{chained}{carrier}", name, largest)
 
 
-def _map_local(path: str | os.PathLike[str], name: str) -> memoryview:
+def _map_local(path: str | os.PathLike[str], name: str, largest: int = LARGEST_FILE) -> memoryview:
     """The bytes of a file of this machine, or of the copy of one of an object store."""
     if is_in_object_store(path):
         for _ in range(COPIES_TRIED):
             with contextlib.suppress(FileNotFoundError):  # another process made room
-                return _mapped(local_copy(path, name, LARGEST_FILE), name)
+                return _mapped(local_copy(path, name, largest), name, largest)
     try:
-        return _mapped(path, name)
+        return _mapped(path, name, largest)
     except FileNotFoundError:
         raise FileError(f"{name}: there is no such file.") from None
     except (OSError, ValueError) as error:
         raise FileError(f"{name}: cannot be opened ({one_line(getattr(error, 'strerror', None) or error)}).") from error
 
 
-def _mapped(path: str | os.PathLike[str], name: str) -> memoryview:
+def _mapped(path: str | os.PathLike[str], name: str, largest: int) -> memoryview:
     # Checked before opening, because opening a pipe waits for a writer.
     status = os.stat(path)
     if stat.S_ISDIR(status.st_mode):
         raise FileError(f"{name}: this is a folder; a file is needed.")
     if not stat.S_ISREG(status.st_mode):
         raise FileError(f"{name}: this is not a regular file.")
-    check_size(status.st_size, name, LARGEST_FILE)
+    check_size(status.st_size, name, largest)
     with open(path, "rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
             return memoryview(b"")
@@ -236,7 +236,7 @@ def stream(path: str | os.PathLike[str]) -> Iterator[memoryview | bytes]:
     """The content in pieces of a megabyte, for callers that need not keep it in memory."""
     name = display_name(path)
     if _is_in_place(path):
-        yield from _pieces_in_place(path, name)
+        yield from _pieces(path, name)
         return
     data = _map_local(path, name)
     for start in range(0, len(data), STEP):

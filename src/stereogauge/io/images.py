@@ -122,9 +122,7 @@ def is_netpbm(content: FileContent) -> bool:
 
 
 def decode_netpbm(content: FileContent) -> NDArray[Any]:
-    """The samples, (H, W) or (H, W, 3) RGB, uint8 or uint16 as they are stored."""
-    if not is_netpbm(content):
-        raise content.wrong_kind("a binary PGM or PPM file")
+    """The samples of a binary PGM or PPM, (H, W) or (H, W, 3) RGB, uint8 or uint16 as they are stored."""
     header = _HEADER.match(bytes(content.data[:LONGEST_HEADER]))
     if header is None:
         raise content.error("the header is broken; it should be P5 or P6, width, height and the largest value.")
