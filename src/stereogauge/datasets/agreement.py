@@ -99,31 +99,6 @@ def sampled(estimate: DisparityMap, truth: DisparityMap) -> SampledPair:
     return SampledPair(estimate, truth, *np.divmod(places, truth.shape[1]))
 
 
-def robust_line(x: Values, y: Values) -> tuple[float, float]:
-    """Slope and rest of y over x, by least squares without the pixels that are far from the line; (0, 0) = none."""
-    kept = np.ones(x.size, bool)
-    slope = rest = 0.0
-    for _ in range(5):
-        if kept.sum() < 2 or np.ptp(x[kept]) == 0:
-            return 0.0, 0.0
-        slope, rest = np.polyfit(x[kept], y[kept], 1)
-        error = np.abs(y - slope * x - rest)
-        kept = error <= 2 * median(error) + 1e-9
-    return float(slope), float(rest)
-
-
-def unexplained(x: Values, y: Values) -> float:
-    """What the best line through x and y leaves of the error that the best constant has; 1 = all of it."""
-    slope, rest = robust_line(x, y)
-    spread = float(np.mean(np.abs(y - median(y))))
-    return median(np.abs(y - slope * x - rest)) / spread if slope and spread else 1.0
-
-
-def relative_error(found: Values, known: Values) -> float:
-    """The median error as a part of the median true value."""
-    return median_error(found, known) / median(known)
-
-
 def median_error(found: Values, known: Values) -> float:
     """The median error; values that are not finite are infinitely wrong."""
     error = np.abs(found - known)

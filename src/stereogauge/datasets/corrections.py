@@ -12,15 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stereogauge.datasets.agreement import (
-    SampledPair,
-    Values,
-    flipped,
-    rank_correlation,
-    relative_error,
-    robust_line,
-    unexplained,
-)
+from stereogauge.datasets.agreement import SampledPair, Values, flipped, median_error, rank_correlation
 from stereogauge.disparity import Calibration, median
 from stereogauge.io.encodings import DEPTH_UNITS
 from stereogauge.io.files import DisparityFile
@@ -163,7 +155,7 @@ def round_factors(pair: SampledPair) -> list[float]:
 
 def _line(pair: SampledPair) -> list[Correction]:
     """The map as a·d + b: stretched or inverted for display, or normalised."""
-    slope, _ = robust_line(pair.known, pair.found)
+    slope, _ = _robust_line(pair.known, pair.found)
     if not slope:
         return []
     shift = median(pair.found - slope * pair.known)
@@ -173,6 +165,31 @@ def _line(pair: SampledPair) -> list[Correction]:
         f"{shift:+.3g}: was the map {done} for display? Save the disparities themselves."
     )
     return [Correction("wrong-scale", lambda values: (values - shift) / slope, words)]
+
+
+def _robust_line(x: Values, y: Values) -> tuple[float, float]:
+    """Slope and rest of y over x, by least squares without the pixels that are far from the line; (0, 0) = none."""
+    kept = np.ones(x.size, bool)
+    slope = rest = 0.0
+    for _ in range(5):
+        if kept.sum() < 2 or np.ptp(x[kept]) == 0:
+            return 0.0, 0.0
+        slope, rest = np.polyfit(x[kept], y[kept], 1)
+        error = np.abs(y - slope * x - rest)
+        kept = error <= 2 * median(error) + 1e-9
+    return float(slope), float(rest)
+
+
+def _unexplained(x: Values, y: Values) -> float:
+    """What the best line through x and y leaves of the error that the best constant has; 1 = all of it."""
+    slope, rest = _robust_line(x, y)
+    spread = float(np.mean(np.abs(y - median(y))))
+    return median(np.abs(y - slope * x - rest)) / spread if slope and spread else 1.0
+
+
+def _relative_error(found: Values, known: Values) -> float:
+    """The median error as a part of the median true value."""
+    return median_error(found, known) / median(known)
 
 
 def _is_doffs(shift: float, calibration: Calibration) -> bool:
@@ -233,7 +250,7 @@ def _other_unit(pair: SampledPair, calibration: Calibration, encoding: str) -> S
     """Depths that were read as those of the other unit."""
     other, factor = ("depth-mm", 1000.0) if encoding == "depth-m" else ("depth-m", 0.001)
     disparity = (pair.found + calibration.doffs) * factor - calibration.doffs
-    if relative_error(disparity, pair.known) > NEAR:
+    if _relative_error(disparity, pair.known) > NEAR:
         return None
     wrong, right = DEPTH_UNITS[encoding][0], DEPTH_UNITS[other][0]
     return Suspicion("depth", f"The depths are in {right}, not in {wrong}: set encoding to {other}.")
@@ -241,7 +258,7 @@ def _other_unit(pair: SampledPair, calibration: Calibration, encoding: str) -> S
 
 def _truth_too(pair: SampledPair) -> Suspicion | None:
     """Disparities made of depths that fall where the ground truth rises."""
-    if rank_correlation(pair.found, pair.known) > FALLING or unexplained(pair.found, pair.known) > EXPLAINED:
+    if rank_correlation(pair.found, pair.known) > FALLING or _unexplained(pair.found, pair.known) > EXPLAINED:
         return None
     return Suspicion(
         "depth",
@@ -266,13 +283,13 @@ def _by_calibration(
     scales = (1.0, KITTI_SCALE) if in_256ths else (1.0,)
     for name, (_, per_metre) in DEPTH_UNITS.items():
         of_estimate = product * per_metre / np.where(stored > 0, stored, np.nan) - calibration.doffs
-        errors[DepthMap("estimate", name)] = relative_error(of_estimate, known)
+        errors[DepthMap("estimate", name)] = _relative_error(of_estimate, known)
         errors[DepthMap("truth", name)] = min(
-            relative_error(product * per_metre / (known * scale) - calibration.doffs, found) for scale in scales
+            _relative_error(product * per_metre / (known * scale) - calibration.doffs, found) for scale in scales
         )
     best = min(errors, key=lambda depth: errors[depth])
     falls = trend <= FALLING
-    if errors[best] > (NEAR if falls else min(NEAR, relative_error(found, known)) / 2):
+    if errors[best] > (NEAR if falls else min(NEAR, _relative_error(found, known)) / 2):
         return None
     other = DepthMap("truth" if best.which == "estimate" else "estimate", best.encoding)
     if errors[best] < BETTER * errors[other]:
@@ -282,9 +299,9 @@ def _by_calibration(
 
 def _by_shape(found: Values, known: Values, width: int) -> DepthMap | None:
     """The map that is depth, where one of the two falls where the other rises."""
-    of_estimate, of_truth = unexplained(1 / found, known), unexplained(1 / known, found)
+    of_estimate, of_truth = _unexplained(1 / found, known), _unexplained(1 / known, found)
     smaller = min(of_estimate, of_truth)
-    if smaller > EXPLAINED or unexplained(found, known) < BETTER * smaller:
+    if smaller > EXPLAINED or _unexplained(found, known) < BETTER * smaller:
         return None  # what a line explains better was inverted for display
     if max(median(found), median(known)) > width:  # no disparity is wider than the image
         return DepthMap(_larger_or_smaller(found, known, larger=True), "depth-mm")

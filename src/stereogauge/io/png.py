@@ -15,21 +15,8 @@ from numpy.typing import NDArray
 
 from stereogauge.disparity import DisparityMap
 from stereogauge.errors import FileError
+from stereogauge.io import images
 from stereogauge.io.content import Decoding, FileContent
-from stereogauge.io.images import (
-    BY_PILLOW,
-    LOSSY,
-    PALETTE,
-    PNG_SIGNATURE,
-    decode_netpbm,
-    decode_png,
-    decode_with_pillow,
-    encode_pgm,
-    encode_png,
-    is_netpbm,
-    one_channel,
-    read_png_header,
-)
 
 KITTI_SCALE = 256.0
 """What a 16-bit PNG is divided by where no encoding is given."""
@@ -39,7 +26,7 @@ LOSSY_GREY = 8
 
 def read_kitti(content: FileContent, decoding: Decoding) -> DisparityMap:
     """A 16-bit grey PNG: v / 256, 0 = unknown."""
-    header = read_png_header(content)
+    header = images.read_png_header(content)
     if header.bit_depth != 16:
         raise content.error(
             f"KITTI's encoding is a 16-bit grey PNG, this one is {header.description}; "
@@ -49,7 +36,7 @@ def read_kitti(content: FileContent, decoding: Decoding) -> DisparityMap:
         raise content.error(
             f"a disparity map has one channel, this PNG is {header.description} (KITTI's optical flow files are RGB)."
         )
-    return _linear(decode_png(content), Decoding(KITTI_SCALE, unknown=decoding.unknown))
+    return _linear(images.decode_png(content), Decoding(KITTI_SCALE, unknown=decoding.unknown))
 
 
 def read_middlebury(content: FileContent, decoding: Decoding) -> DisparityMap:
@@ -58,18 +45,18 @@ def read_middlebury(content: FileContent, decoding: Decoding) -> DisparityMap:
         raise content.error(_missing_scale(content))
     if decoding.scale < 0:
         raise content.error(f"the scale {decoding.scale:g} is not possible for whole numbers; it must be positive.")
-    if is_netpbm(content):
-        return _linear(_one_channel(decode_netpbm(content), content), decoding)
-    if not content.starts_with(PNG_SIGNATURE) and content.suffix in BY_PILLOW:
-        return _linear(_one_channel(decode_with_pillow(content), content), decoding)
-    header = read_png_header(content)
-    if header.bit_depth < 8 and header.colour_type != PALETTE:
+    if images.is_netpbm(content):
+        return _linear(_one_channel(images.decode_netpbm(content), content), decoding)
+    if not content.starts_with(images.PNG_SIGNATURE) and content.suffix in images.BY_PILLOW:
+        return _linear(_one_channel(images.decode_with_pillow(content), content), decoding)
+    header = images.read_png_header(content)
+    if header.bit_depth < 8 and header.colour_type != images.PALETTE:
         raise content.error(f"a disparity map has 8 or 16 bits per value, this PNG is {header.description}.")
-    return _linear(_one_channel(decode_png(content), content), decoding)
+    return _linear(_one_channel(images.decode_png(content), content), decoding)
 
 
 def _missing_scale(content: FileContent) -> str:
-    if content.starts_with(PNG_SIGNATURE) and read_png_header(content).bit_depth == 16:
+    if content.starts_with(images.PNG_SIGNATURE) and images.read_png_header(content).bit_depth == 16:
         return (
             "a 16-bit PNG is usually KITTI's (encoding kitti); encoding middlebury needs the scale to divide by (for "
             "example scale 1 for whole pixels)."
@@ -95,10 +82,10 @@ def read_fsd(content: FileContent, decoding: Decoding) -> DisparityMap:
 
 def _colours(content: FileContent, whose: str) -> NDArray[np.float32]:
     """Red, green and blue of an 8-bit RGB PNG, (3, height, width)."""
-    header = read_png_header(content)
+    header = images.read_png_header(content)
     if header.colour_type != 2 or header.bit_depth != 8:
         raise content.error(f"{whose} encoding is an 8-bit RGB PNG, this one is {header.description}.")
-    return np.moveaxis(decode_png(content).astype(np.float32), 2, 0)
+    return np.moveaxis(images.decode_png(content).astype(np.float32), 2, 0)
 
 
 def encode_kitti(disparity: DisparityMap, decoding: Decoding, name: str) -> bytes:
@@ -113,7 +100,7 @@ def encode_16_bits(scale: float, disparity: DisparityMap, name: str) -> bytes:
     """
     smallest = np.float32(1 / scale)
     storable = np.where((disparity >= 0) & (disparity < smallest), smallest, disparity)
-    return encode_png(_quantised(storable, scale, 0.0, np.dtype(np.uint16), name))
+    return images.encode_png(_quantised(storable, scale, 0.0, np.dtype(np.uint16), name))
 
 
 def encode_middlebury(disparity: DisparityMap, decoding: Decoding, name: str) -> bytes:
@@ -121,7 +108,7 @@ def encode_middlebury(disparity: DisparityMap, decoding: Decoding, name: str) ->
     if decoding.scale is None:
         raise FileError(f"{name}: encoding middlebury needs a scale to multiply with (for example 4).")
     samples = _quantised(disparity, decoding.scale, decoding.offset, np.dtype(np.uint8), name)
-    return encode_pgm(samples) if name.lower().endswith(".pgm") else encode_png(samples)
+    return images.encode_pgm(samples) if name.lower().endswith(".pgm") else images.encode_png(samples)
 
 
 def _one_channel(samples: NDArray[Any], content: FileContent) -> NDArray[Any]:
@@ -132,9 +119,9 @@ def _one_channel(samples: NDArray[Any], content: FileContent) -> NDArray[Any]:
             f"a disparity map has one channel, this image has {samples.shape[2]}, and some pixels are transparent; "
             "save it without transparency."
         )
-    if content.suffix in LOSSY and np.ptp(samples[..., :3].astype(np.int16), axis=2).max() <= LOSSY_GREY:
+    if content.suffix in images.LOSSY and np.ptp(samples[..., :3].astype(np.int16), axis=2).max() <= LOSSY_GREY:
         return samples[..., 1]  # of the three, green is nearest to the brightness that was stored
-    only = one_channel(samples)
+    only = images.one_channel(samples)
     if only is None:
         raise content.error(
             "a disparity map has one channel; this image has three that differ: it is a picture in false colours, from "

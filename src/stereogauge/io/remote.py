@@ -303,7 +303,7 @@ class RemotePath(Struct, frozen=True, eq=False):
         return self.url
 
     def __lt__(self, other: RemotePath) -> bool:
-        return self.parts < other.parts
+        return self.url.split("/") < other.url.split("/")
 
     def __truediv__(self, name: str | os.PathLike[str]) -> RemotePath:
         added = [part for part in os.fspath(name).split("/") if part not in ("", ".")]
@@ -319,18 +319,12 @@ class RemotePath(Struct, frozen=True, eq=False):
 
     @property
     def _pure(self) -> PurePosixPath:
-        return PurePosixPath("/" + self.url.partition("://")[2])
+        return PurePosixPath(self.url)
 
     @property
     def _name(self) -> str | None:
         """The name below the listing's root; None where that is not known."""
         return None if self.listing is None else self.url[len(self.listing.url) + 1 :]
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The scheme with the bucket, then the parts of the key."""
-        _, bucket, *key = self._pure.parts
-        return (f"{self.url.partition('://')[0]}://{bucket}", *key)
 
     @property
     def name(self) -> str:
@@ -350,7 +344,8 @@ class RemotePath(Struct, frozen=True, eq=False):
     @property
     def parent(self) -> RemotePath:
         """The folder that it lies in; that of a bucket is the bucket."""
-        return self._at("/".join(self.parts[:-1])) if len(self.parts) > 1 else self
+        folder = self.url.rpartition("/")[0]
+        return self if folder.endswith("/") else self._at(folder)
 
     def with_name(self, name: str) -> RemotePath:
         """The neighbour of this name."""
@@ -408,14 +403,10 @@ class RemotePath(Struct, frozen=True, eq=False):
         names = () if self.listing is None else self.listing.names
         return (name.removeprefix(own) for name in names if name.startswith(own))
 
-    def read_bytes(self) -> bytes:
-        """The content of a file that the listing has."""
-        self.stat()
-        return local_copy(self, self.url).read_bytes()
-
     def read_text(self, encoding: str = "utf-8") -> str:
-        """The content as text."""
-        return self.read_bytes().decode(encoding)
+        """The content of a file that the listing has, as text."""
+        self.stat()
+        return local_copy(self, self.url).read_text(encoding)
 
 
 def is_remote(path: str | os.PathLike[str]) -> bool:
