@@ -24,6 +24,7 @@ from stereogauge.figures.pictures import (
     PictureFigure,
     PicturePanel,
     colour_table,
+    image_colours,
     legend_entries,
     picture_crops,
     picture_limits,
@@ -227,9 +228,7 @@ class LayerPainter:
 
     def _photograph(self, view: SceneView, side: str) -> Layer:
         image = view.scene.left if side == "left" else view.scene.right
-        eight_bit = (image >> 8).astype(np.uint8) if image.dtype == np.uint16 else image.astype(np.uint8)
-        colours = np.repeat(eight_bit[..., None], 3, axis=2) if eight_bit.ndim == 2 else eight_bit
-        return Layer(f"{side} image", np.ascontiguousarray(colours))
+        return Layer(f"{side} image", np.ascontiguousarray(image_colours(image)))
 
     def _region(self, view: SceneView, region: str) -> Layer:
         mask = self.scenes.mask(view, region)

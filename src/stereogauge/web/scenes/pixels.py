@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from stereogauge.errors import FileError, NotApplicable, SizeError, StereogaugeError
 from stereogauge.evaluation.objects import object_columns, object_statistics, objects_of
 from stereogauge.figures.geometry import SET_LAYERS
+from stereogauge.figures.pictures import image_colours
 from stereogauge.metrics.costs import MOST_BLOCKS, CostBlock, worst_blocks
 from stereogauge.metrics.registry import parse_column
 from stereogauge.model import DisparityMap
@@ -127,21 +128,17 @@ def cloud_answer(scenes: SceneReader, query: SceneQuery, algorithm: str | None, 
 
 
 def _points(view: SceneView, disparity: DisparityMap, step: int) -> tuple[NDArray[np.float64], NDArray[np.uint8], str]:
-    height, width = disparity.shape
-    y, x = np.mgrid[step // 2 : height : step, step // 2 : width : step]
-    thinned = disparity[y, x].astype(np.float64)
-    calibration = view.scene.calibration
-    if calibration.metric and calibration.focal is not None:
-        depth = calibration.depth(thinned)
-        scale = depth / calibration.focal
-        stacked = np.stack([(x - width / 2) * scale, (y - height / 2) * scale, depth], axis=-1)
+    thin = slice(step // 2, None, step)
+    thinned, calibration = disparity[thin, thin].astype(np.float64), view.scene.calibration
+    if calibration.metric:
+        places = calibration.scaled(1 / step).points(thinned / step)
     else:
-        stacked = np.stack([x - width / 2.0, y - height / 2.0, -thinned], axis=-1)
-    known = np.isfinite(stacked).all(axis=-1)
-    image = view.scene.left if view.scene.has("left") else np.full((height, width), 160, np.uint8)
-    shade = image[y, x] if image.dtype == np.uint8 else (image[y, x] >> 8).astype(np.uint8)
-    colours = np.repeat(shade[..., None], 3, axis=-1) if shade.ndim == 2 else shade
-    return stacked[known], np.ascontiguousarray(colours[known], dtype=np.uint8), "m" if calibration.metric else "px"
+        height, width = disparity.shape
+        y, x = np.mgrid[step // 2 : height : step, step // 2 : width : step]
+        places = np.stack([x - width / 2.0, y - height / 2.0, -thinned], axis=-1)
+    known = np.isfinite(places).all(axis=-1)
+    image = view.scene.left[thin, thin] if view.scene.has("left") else np.full(thinned.shape, 160, np.uint8)
+    return places[known], np.ascontiguousarray(image_colours(image)[known]), "m" if calibration.metric else "px"
 
 
 def blocks_answer(
