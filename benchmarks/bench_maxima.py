@@ -18,7 +18,7 @@ from stereogauge.ranking.profile import shipped_profiles
 from stereogauge.ranking.weighted_score import weigh
 from stereogauge.scores.aggregation import usable_scores
 from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.facts import FILE, SceneFacts, measured_maxima, scene_scale
+from stereogauge.scores.facts import FILE, measured_maxima, scene_scale
 
 QUANTILE = 0.95
 
@@ -28,9 +28,8 @@ def measured(cube: ScoreCube, quantile: float = QUANTILE) -> dict[str, float]:
     found = {}
     usable = usable_scores(cube).values
     pixels = np.fmax.reduce(cube.support, axis=0)
-    facts = cube.facts or (SceneFacts(),) * len(cube.scenes)
     for place, column in enumerate(cube.columns):
-        scales = [scene_scale(column, one, pixels[scene, place]) for scene, one in enumerate(facts)]
+        scales = [scene_scale(column, one, pixels[scene, place]) for scene, one in enumerate(cube.facts)]
         values = np.abs(usable[:, :, place]) / np.array(scales)
         if np.isfinite(values).any():
             found[column.metric] = float(f"{np.quantile(values[np.isfinite(values)], quantile):.3g}")

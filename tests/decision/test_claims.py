@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from stereogauge.decision.verdict import Place, Tie, Verdict
-from stereogauge.decision.words import SPECIAL, TEMPLATES, Statement, render, times
+from stereogauge.decision.words import DETAILS, HEADLINES, SPECIAL, Statement, render, times
 from stereogauge.ranking.weighted_score import Disproportion
 from stereogauge.text import listed, percent
 
@@ -189,13 +189,15 @@ def test_any_name_stays_whole_in_the_headline(name: str) -> None:
 
 @pytest.mark.parametrize(("alpha", "least"), [(0.05, 6), (0.25, 6), (0.01, 7), (0.001, 10)])
 def test_the_fewest_scenes_are_six_or_follow_from_the_level(alpha: float, least: int) -> None:
-    assert replace(SUPPORTED, alpha=alpha).least_scenes == least
+    (few, *_) = replace(SUPPORTED, units=least - 1, alpha=alpha).claims
+    assert (few.kind, few.numbers["least"]) == ("few-scenes", least)
+    assert replace(SUPPORTED, units=least, alpha=alpha).winner == "SGM"
     assert 0.5**least < alpha
 
 
 def test_every_kind_of_claim_has_its_words() -> None:
-    assert len({*TEMPLATES, *SPECIAL}) > 40
-    assert not set(TEMPLATES) & set(SPECIAL)
+    assert len({*HEADLINES, *DETAILS, *SPECIAL}) > 40
+    assert not {*HEADLINES, *DETAILS} & set(SPECIAL)
 
 
 def test_words_of_numbers() -> None:

@@ -240,3 +240,15 @@ def test_an_explanation_compares_what_the_answer_compares(cube_of: Build) -> Non
     assert tuple(piece.name for piece in why.scenes) == found.scenes == cube.scenes
     assert why.scores == pytest.approx((scores["A"], scores["B"]))
     assert len(explain(cube, "A", "C", weights=weights).scenes) == 6
+
+
+def test_level_and_tolerance_are_those_of_the_answer(cube_of: Build) -> None:
+    """Eight scenes rule out at a level of 5 % that B is better, and not at one of 0.1 %."""
+    cube = cube_of([[[10.0 + k] for k in range(8)], [[15.0 + k] for k in range(8)]], ["bad@1:all"])
+    for alpha, tolerance, found in ((0.05, 0.05, False), (0.001, 0.05, True), (0.05, 0.0, False)):
+        why = explain(cube, "A", "B", weights={"bad@1": 1}, alpha=alpha, tolerance=tolerance)
+        (place,) = sg.answer(cube, weights={"bad@1": 1}, alpha=alpha, tolerance=tolerance).places[1:]
+        assert why.open is place.open is found
+        assert why.p_value == pytest.approx(place.p_value)
+    with pytest.raises(sg.StereogaugeError, match="A tolerance is a share"):
+        explain(cube, "A", "B", weights={"bad@1": 1}, tolerance=2)

@@ -86,7 +86,7 @@ def test_masks_and_sums_agree_on_nested_regions() -> None:
 def test_lost_sums_are_refused_and_so_is_nothing_in_common() -> None:
     whole = cube([[[3, 5, 10, 3, 2, 5]]])
     with pytest.raises(StereogaugeError, match="without their sums"):
-        double_counting(replace(whole, sums=None))
+        double_counting(replace(whole, sums=np.full_like(whole.sums, np.nan)))
     gap = whole.values.copy()
     gap[0, 0, 0] = np.nan
     with pytest.raises(StereogaugeError, match="No scene has scores"):

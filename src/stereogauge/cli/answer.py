@@ -35,7 +35,7 @@ def command(
     ] = None,
     profiles: Annotated[bool, "List the profiles and what is measured of each."] = False,
     alpha: options.Alpha = 0.05,
-    tolerance: Annotated[float, "Share of the leader's score by which another must be better to matter."] = 0.05,
+    tolerance: options.Tolerance = 0.05,
     draws: Annotated[int, "Draws of weights and of scenes."] = DRAWS,
     seed: Annotated[int, "Seed of the draws."] = 0,
     form: Annotated[Form, "text, json, csv or html."] = "text",
@@ -46,9 +46,8 @@ def command(
     does not support one.
     """
     from stereogauge.decision.answer import answered
-    from stereogauge.decision.source import Source
+    from stereogauge.decision.source import Source, purpose_of
     from stereogauge.decision.verdict import Settings
-    from stereogauge.ranking.profile import composed_weights
     from stereogauge.tables.decision_tables import answer_html, answer_tables
 
     with options.selected_scores(store, scope) as (opened, cube):
@@ -59,8 +58,7 @@ def command(
     found = answered(
         source,
         Settings(LEAST_COVERAGE if scope.need is None else scope.need, alpha, draws, seed, scope.missing, tolerance),
-        profile,
-        composed_weights(source.cube, scope.proportions, options.weights(weight), profile),
+        purpose_of(source.cube, profile, options.weights(weight), scope.proportions),
         requirements,
     )
     if form == "json":

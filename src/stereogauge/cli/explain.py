@@ -35,6 +35,8 @@ def command(
     column: Annotated[
         str | None, "What is right or wrong at a pixel, e.g. bad@1:nonocc; default: a stored one."
     ] = None,
+    alpha: options.Alpha = 0.05,
+    tolerance: options.Tolerance = 0.05,
     maps: Annotated[bool, typer.Option(help="Measure from the maps what the store does not hold.")] = True,
     out: Annotated[Path | None, "Folder for pictures and figures."] = None,
     form: options.OutputFormat = options.Format.table,
@@ -47,9 +49,9 @@ def command(
     """
     from stereogauge.decision.explain import explained
     from stereogauge.decision.pixels import pair_contrasts, two_class_column
-    from stereogauge.decision.source import Source
+    from stereogauge.decision.source import Source, purpose_of
+    from stereogauge.decision.verdict import Settings
     from stereogauge.evaluation.stored_maps import store_origins
-    from stereogauge.ranking.profile import composed_weights
     from stereogauge.tables.decision_tables import explanation_tables
 
     if (first is None) != (second is None):
@@ -62,10 +64,11 @@ def command(
         if first is None or second is None:
             _all_algorithms(cube, origins, column or two_class_column(cube), out, form)
             return
-        weights = composed_weights(cube, scope.proportions, options.weights(weight), profile)
+        purpose = purpose_of(cube, profile, options.weights(weight), scope.proportions)
         found = explained(
-            Source(cube, stored, store), first, second, profile, weights,
-            maps=origins if maps else None, missing=scope.missing, progress=_steps("measuring"),
+            Source(cube, stored, store), first, second,
+            Settings(alpha=alpha, missing=scope.missing, tolerance=tolerance), purpose,
+            maps=origins if maps else None, progress=_steps("measuring"),
         )  # fmt: skip
         if form is options.Format.json:
             print_json(found)

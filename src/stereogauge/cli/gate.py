@@ -100,7 +100,7 @@ def command(
 
 def _failures(store: Store, cube: ScoreCube) -> dict[tuple[str, str], str]:
     """The reasons for maps that could not be measured, by algorithm and scene of a cube."""
-    named = dict(zip(zip(cube.datasets, cube.scene_names, strict=True), cube.scenes, strict=True))
+    named = dict(zip(cube.scene_keys, cube.scenes, strict=True))
     found = [one for one in store.failures() if one.protocol == cube.protocol]
     return {
         (one.algorithm, named.get((one.dataset, one.scene), one.scene)): one.reason

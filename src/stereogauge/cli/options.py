@@ -384,6 +384,9 @@ StoreAddress = Annotated[str, typer.Argument(metavar="STORE", help="SQLite file 
 Profile = Annotated[str | None, typer.Option(help="A shipped profile or the path of a TOML file.")]
 Weight = Annotated[list[str] | None, typer.Option(help="METRIC=NUMBER instead of a profile; repeatable.")]
 Alpha = Annotated[float, typer.Option(help="Level of significance of tests over scenes.")]
+Tolerance = Annotated[
+    float, typer.Option(help="Share of the leader's score by which another must be better to matter.")
+]
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from stereogauge.decision.requirements import Fulfilment, Requirements, completeness_of, fulfilment, load_requirements
 from stereogauge.decision.source import (
+    DEFAULT,
     OWN,
     NotMeasured,
     Source,
@@ -40,11 +41,10 @@ from stereogauge.display import Displayed
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.registry import parse_column
 from stereogauge.model import FULL_WIDTH
-from stereogauge.ranking.profile import Profile, composed_weights, metric_words, property_of
+from stereogauge.ranking.profile import Profile, load_profile, metric_words, property_of
 from stereogauge.ranking.ranks import HEURISTIC
 from stereogauge.ranking.run import Scores
 from stereogauge.ranking.weighted_score import Tie, WeightedScore, with_stand_ins
-from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import DRAWS, EVERY_PIXEL, LEAST_COVERAGE, ONLY_SURE, coverage_of
 from stereogauge.scores.selection import Dropped, Selection, by_scenes, missing_rule
 from stereogauge.text import WrittenAsCsv, WrittenAsJson, json_values, percent
@@ -232,33 +232,28 @@ def answer(
     source = read_scores(scores, completeness)
     if scenes is not None or algorithms is not None:
         source = replace(source, cube=source.cube.select(scenes=scenes, algorithms=algorithms))
-    weights = composed_weights(source.cube, proportions, weights, profile)
     settings = Settings(completeness, alpha, draws, seed, missing, tolerance)
-    return answered(source, settings, profile, weights, requirements)
+    return answered(source, settings, purpose_of(source.cube, profile, weights, proportions), requirements)
 
 
 def answered(
     source: Source,
     settings: Settings,
-    profile: str | Path | Profile | None = None,
-    weights: Mapping[str, float] | None = None,
+    purpose: Profile | None = None,
     requirements: Requirements | Mapping[str, Any] | str | Path | None = None,
 ) -> Answer:
     """The answer from scores that were read and selected; `answer` explains the parameters."""
     settings.check()
     wanted = None if requirements is None else load_requirements(requirements)
-    unweighted = wanted is not None and profile is None and weights is None
-    purpose = None if unweighted else purpose_of(profile, weights)
     share = coverage_of(settings.completeness)
     if wanted is not None and wanted.completeness is not None and settings.completeness == LEAST_COVERAGE:
         share = wanted.completeness.share
     source = replace(source, cube=source.cube.limited(share))
     if settings.completeness == ONLY_SURE:
-        return _only_sure(source, purpose, settings)
+        return _only_sure(source, purpose if wanted or purpose else load_profile(DEFAULT), settings)
     if wanted is not None:
         return _by_requirements(source, wanted, purpose, settings)
-    assert purpose is not None
-    return _by_weights(source, purpose, settings)
+    return _by_weights(source, purpose or load_profile(DEFAULT), settings)
 
 
 def _by_weights(source: Source, purpose: Profile, settings: Settings) -> Answer:
@@ -291,8 +286,8 @@ def _by_weights(source: Source, purpose: Profile, settings: Settings) -> Answer:
         worst_scenes=tuple(one.scene for one in worst),
         nearest_tie=score.nearest_tie,
         stand_ins=purpose.standing_in,
+        scenes_needed=scenes_needed(score, places, settings),
     )
-    verdict = replace(verdict, scenes_needed=scenes_needed(score, verdict))
     return Answer(
         purpose=purpose.purpose,
         description=purpose.summary if measured.share == 1 else f"{PARTLY} {purpose.summary}",
@@ -318,13 +313,9 @@ def _by_weights(source: Source, purpose: Profile, settings: Settings) -> Answer:
 
 def _properties(score: WeightedScore) -> tuple[PropertyPart, ...]:
     names, member = score.properties
-    parts = score.by_term[score.order] @ member
-    return tuple(
-        PropertyPart(name, float(weight), float(effective), tuple(parts[:, place].tolist()))
-        for place, (name, weight, effective) in enumerate(
-            zip(names, score.weights @ member, score.effective @ member, strict=True)
-        )
-    )
+    parts = (score.by_term[score.order] @ member).T.tolist()
+    weights, effective = (score.weights @ member).tolist(), (score.effective @ member).tolist()
+    return tuple(map(PropertyPart, names, weights, effective, map(tuple, parts)))
 
 
 def _terms(score: WeightedScore) -> tuple[WeighedTerm, ...]:
@@ -346,65 +337,47 @@ def _terms(score: WeightedScore) -> tuple[WeighedTerm, ...]:
 
 def _unknown(score: WeightedScore, selection: Selection, purpose: Profile, source: Source) -> Iterator[Claim]:
     """Gaps, small numbers of scenes, terms with too much influence, and scales taken from the selection."""
-    count = float(len(score.scenes))
+    count, cube = float(len(score.scenes)), source.cube
     if count < selection.asked_scenes:
         yield Claim("scenes-left-out", numbers={"scenes": count, "asked": float(selection.asked_scenes)})
-    if score.costs.units < len(score.scenes):
-        places = [unit for unit in score.units if len(unit) > 1]
+    if score.costs.units < count:
         together = tuple(
             " with ".join(unit if len(unit) <= MOST_TOGETHER else (unit[0], f"{len(unit) - 1} others"))
-            for unit in places
+            for unit in score.units
+            if len(unit) > 1
         )
         yield Claim("one-place", together, {"scenes": count, "units": float(score.costs.units)})
-    for reason, alike in _by_reason(selection, "algorithm").items():
-        yield Claim("not-compared", tuple(what.name for what in alike), texts={"reason": reason})
+    alike: dict[tuple[str, str], list[Dropped]] = {}
+    for what in selection.dropped:
+        alike.setdefault((what.kind, what.reason), []).append(what)
+    for (kind, reason), some in alike.items():
+        if kind == "algorithm":
+            yield Claim("not-compared", tuple(what.name for what in some), texts={"reason": reason})
     for what in selection.dropped:
         if what.kind == "score":
             yield Claim("last-place", (what.name,), texts={"reason": what.reason})
-    for reason, cells in _by_reason(selection, "column").items():
-        yield Claim("columns-left-out", tuple(by_scenes(cells)), texts={"reason": reason})
+    for (kind, reason), some in alike.items():
+        if kind == "column":
+            yield Claim("columns-left-out", tuple(by_scenes(some)), texts={"reason": reason})
     own = tuple(term for term, entry in score.terms.items() if "selection" in entry.origin)
     if own:
         yield Claim("no-usual-range", own)
-    guessed = tuple(dict.fromkeys(_guessed_sizes(score, source.cube)))
-    if guessed:
-        yield Claim("size-guessed", guessed)
-    yield from _other_widths(purpose, score, source.cube)
-    datasets = tuple(dict.fromkeys(name for name in source.cube.datasets if name))
+    normalised = (term for term, entry in score.terms.items() if entry.origin == HEURISTIC)
+    if any(parse_column(term)[0].metric.scaling == "length" for term in normalised):
+        scenes = zip(cube.facts, cube.datasets, strict=True)
+        guessed = (name for facts, name in scenes if not facts.stated and not math.isnan(facts.size))
+        if names := tuple(dict.fromkeys(name or "the scenes" for name in guessed)):
+            yield Claim("size-guessed", names)
+    thresholds = tuple(term for term in purpose.thresholds if term in score.terms)
+    widths = [FULL_WIDTH * facts.size for facts in cube.facts if not math.isnan(facts.size)]
+    if thresholds and widths and purpose.image_width:
+        ratio = median(widths) / purpose.image_width
+        if max(ratio, 1 / ratio) > OTHER_WIDTH:
+            numbers = {"meant": purpose.image_width, "found": ratio * purpose.image_width}
+            yield Claim("other-width", thresholds, numbers, {"effect": "smaller" if ratio > 1 else "larger"})
+    datasets = tuple(dict.fromkeys(name for name in cube.datasets if name))
     if len(datasets) == 1:
         yield Claim("one-dataset", datasets)
-
-
-def _by_reason(selection: Selection, kind: str) -> dict[str, list[Dropped]]:
-    """What was left out of one kind, by reason."""
-    found: dict[str, list[Dropped]] = {}
-    for what in selection.dropped:
-        if what.kind == kind:
-            found.setdefault(what.reason, []).append(what)
-    return found
-
-
-def _other_widths(purpose: Profile, score: WeightedScore, cube: ScoreCube) -> Iterator[Claim]:
-    """Thresholds in px where the images are much larger or smaller than those that they are meant for."""
-    terms = tuple(term for term in purpose.thresholds if term in score.terms)
-    widths = [FULL_WIDTH * facts.size for facts in cube.facts if not math.isnan(facts.size)]
-    if not terms or not widths or not purpose.image_width:
-        return
-    ratio = median(widths) / purpose.image_width
-    if max(ratio, 1 / ratio) > OTHER_WIDTH:
-        numbers = {"meant": purpose.image_width, "found": ratio * purpose.image_width}
-        yield Claim("other-width", terms, numbers, {"effect": "smaller" if ratio > 1 else "larger"})
-
-
-def _guessed_sizes(score: WeightedScore, cube: ScoreCube) -> Iterator[str]:
-    """The datasets with scenes of a guessed size, where a weighted metric is normalised by the size."""
-    if any(
-        entry.origin == HEURISTIC and parse_column(term)[0].metric.scaling == "length"
-        for term, entry in score.terms.items()
-    ):
-        for facts, dataset in zip(cube.facts, cube.datasets, strict=bool(cube.facts)):
-            if not facts.stated and not math.isnan(facts.size):
-                yield dataset or "the scenes"
 
 
 def _completeness_words(completeness: float | str, source: Source) -> str:
@@ -452,14 +425,17 @@ def _by_requirements(source: Source, wanted: Requirements, purpose: Profile | No
     if purpose is None or len(meeting) < 2:
         return found
     weighed = _by_weights(replace(source, cube=source.cube.select(algorithms=meeting)), purpose, settings)
-    winner = held.winner
-    if held.reachable:
-        winner = None if held.lacking else weighed.winner
+    claims, winner = held.claims, None
+    if held.reachable and not held.lacking:
+        claims, winner = (Claim("weights-choose", meeting), *weighed.claims), weighed.winner
+    elif held.reachable:
+        unchecked = Claim("not-checked", tuple(one.words for one in held.lacking))
+        claims = (Claim("weights-cannot-choose", meeting, texts={"leader": weighed.leader or ""}), unchecked)
     return replace(
         weighed,
         purpose=found.purpose,
         description=found.description,
-        claims=_weighed_claims(held, weighed) if held.reachable else found.claims,
+        claims=claims,
         winner=winner,
         rivals=tuple(name for name in meeting if name != winner),
         scenes=found.scenes,
@@ -467,15 +443,6 @@ def _by_requirements(source: Source, wanted: Requirements, purpose: Profile | No
         not_measured=(*found.not_measured, *weighed.not_measured),
         requirements=held,
     )
-
-
-def _weighed_claims(held: Fulfilment, weighed: Answer) -> tuple[Claim, ...]:
-    """Several algorithms meet the requirements, and weights choose among them where everything is measured."""
-    if not held.lacking:
-        return (Claim("weights-choose", held.fulfilling), *weighed.claims)
-    leader = {"leader": weighed.leader or ""}
-    unchecked = Claim("not-checked", tuple(one.words for one in held.lacking))
-    return (Claim("weights-cannot-choose", held.fulfilling, texts=leader), unchecked)
 
 
 def _requirements_not_measured(held: Fulfilment, source: Source, purpose: Profile | None) -> tuple[NotMeasured, ...]:

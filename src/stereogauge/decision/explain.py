@@ -8,16 +8,20 @@ divides further into the parts of an exclusive partition of the scene. All three
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Protocol as Interface
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from stereogauge.decision.requirements import completeness_of
-from stereogauge.decision.source import Source, measured_part, opening, purpose_of, read_scores
+from stereogauge.decision.source import DEFAULT, Source, measured_part, opening, purpose_of, read_scores
 from stereogauge.decision.verdict import (
+    ALPHA,
+    TOLERANCE,
     Settings,
     against,
     compared_scores,
@@ -28,30 +32,22 @@ from stereogauge.decision.verdict import (
 from stereogauge.decision.words import Claim, render, sentences
 from stereogauge.display import Displayed
 from stereogauge.errors import StereogaugeError, one_of
+from stereogauge.masks.expression import region_id
 from stereogauge.masks.geometric import PARTS
-from stereogauge.protocol import EITHER_UNIT
-from stereogauge.ranking.profile import Profile, composed_weights, metric_words, property_of
+from stereogauge.model import Scene
+from stereogauge.protocol import EITHER_UNIT, Protocol
+from stereogauge.ranking.profile import Profile, load_profile, metric_words, property_of
 from stereogauge.ranking.run import Scores
 from stereogauge.ranking.weighted_score import WeightedScore, with_stand_ins
 from stereogauge.scores.column import Column
-from stereogauge.scores.cube import Values
+from stereogauge.scores.cube import ScoreCube, Values
+from stereogauge.scores.score import Score
 from stereogauge.scores.selection import missing_rule
 from stereogauge.text import WrittenAsCsv, WrittenAsJson, json_values
 
 if TYPE_CHECKING:
     import pandas as pd
-from collections.abc import Iterable
-from typing import Protocol
 
-from numpy.typing import NDArray
-
-from stereogauge.masks.expression import region_id
-from stereogauge.metrics.declaration import Metric
-from stereogauge.scores.cube import ScoreCube
-from stereogauge.scores.score import Score
-
-TESTED = Settings()
-"""The level and the tolerance of the test, as answers have them by default."""
 MOST_REASONS = 3
 WORTH = 0.05
 """A term, scene or region is named where it makes at least this share of all amounts."""
@@ -66,7 +62,7 @@ OWN_PARTS: Mapping[str, str] = {
 }
 """The part to which metrics bound to these pixel sets belong as a whole."""
 MEAN_ERROR, SQUARED_ERROR = "bias", ("mse", "rms")
-SHIFT_COLUMNS = (Column(MEAN_ERROR, "all"), Column(SQUARED_ERROR[0], "all"))
+SHIFT_COLUMNS = (Column("bias", "all"), Column("mse", "all"))
 """What shows a common shift."""
 CANCELLED = 1e-9
 UNATTRIBUTED = "not attributed"
@@ -75,23 +71,31 @@ SHIFT = "common shift"
 """The name of the cause where the errors of two maps differ by their mean."""
 
 
-class MapMeasurer(Protocol):
-    """Measures maps; `stereogauge.evaluation.stored_maps` has those of stores and of folders."""
+class MapOrigins(Interface):
+    """Where scenes and maps come from, by their names; `stereogauge.evaluation.stored_maps` has those of stores."""
+
+    @property
+    def protocol(self) -> Protocol | None:
+        """The protocol under which the maps are measured."""
+        ...
+
+    @property
+    def scene(self) -> Callable[[str], Scene]:
+        """The scene of a name."""
+        ...
+
+    @property
+    def source(self) -> Callable[[str, str], Any]:
+        """The map of an algorithm on a scene, or its path; None where it is not available."""
+        ...
 
     def measure(self, scene: str, algorithms: Sequence[str], columns: Sequence[Column]) -> Iterable[Score]:
-        """The scores of some algorithms on one scene."""
+        """The scores of some algorithms on one scene, measured from their maps."""
         ...
 
 
-class Amount(NamedTuple):
-    """The sufficient statistics of one score."""
-
-    total: float
-    pixels: float
-
-
-Statistics = Mapping[tuple[str, str, Column], Amount]
-"""By algorithm, scene and column."""
+Statistics = Mapping[tuple[str, str, Column], tuple[float, float]]
+"""Sum and number of pixels by algorithm, scene and column."""
 
 
 def part_columns(column: Column) -> Mapping[str, Column]:
@@ -107,39 +111,34 @@ def part_columns(column: Column) -> Mapping[str, Column]:
     return {part: Column(column.metric, region_id(f"({column.region})&{part}")) for part in PARTS}
 
 
-def stored_statistics(cube: ScoreCube, algorithms: Iterable[str]) -> dict[tuple[str, str, Column], Amount]:
-    """What a cube holds of the columns of some algorithms."""
-    if cube.sums is None or cube.counts is None:
-        return {}
-    return {
-        (name, scene, column): Amount(float(cube.sums[row, s, c]), float(cube.counts[row, s, c]))
-        for name in algorithms
-        for row in (cube.algorithms.index(name),)
-        for s, scene in enumerate(cube.scenes)
-        for c, column in enumerate(cube.columns)
-    }
-
-
-def measured_statistics(
-    maps: MapMeasurer,
+def statistics(
+    cube: ScoreCube,
     algorithms: Sequence[str],
-    scenes: Iterable[str],
-    columns: Iterable[Column],
-    progress: Callable[[str], None] | None = None,
-) -> tuple[dict[tuple[str, str, Column], Amount], list[str]]:
-    """The statistics of columns, measured from the maps, and the reasons where a map could not be read."""
-    wanted = tuple(dict.fromkeys(columns))
-    found: dict[tuple[str, str, Column], Amount] = {}
+    score: WeightedScore,
+    maps: MapOrigins | None,
+    progress: Callable[[str], None] | None,
+) -> tuple[Statistics, tuple[str, ...]]:
+    """What a cube holds of some algorithms; with `maps` also the parts of the columns of the score, and what shows a
+    common shift, measured from the maps; and the reasons where a map could not be read.
+    """
+    known: dict[tuple[str, str, Column], tuple[float, float]] = {}
     reasons = []
-    for scene in scenes if wanted else ():
-        if progress is not None:
-            progress(scene)
-        try:
-            for score in maps.measure(scene, algorithms, wanted):
-                found[score.algorithm, scene, Column(score.metric, score.region)] = Amount(score.sum, score.count)
-        except (StereogaugeError, OSError) as reason:
-            reasons.append(f"{scene}: {reason}")
-    return found, reasons
+    parts = (part for column in score.costs.columns for part in (column, *part_columns(column).values()))
+    columns = tuple(dict.fromkeys((*parts, *SHIFT_COLUMNS)))
+    for scene in score.scenes:
+        if maps is not None:
+            if progress is not None:
+                progress(scene)
+            try:
+                for one in maps.measure(scene, algorithms, columns):
+                    known[one.algorithm, scene, Column(one.metric, one.region)] = one.sum, one.count
+            except (StereogaugeError, OSError) as reason:
+                reasons.append(f"{scene}: {reason}")
+        for name in algorithms:
+            own = cube.algorithms.index(name), cube.scenes.index(scene)
+            stored = zip(cube.columns, cube.sums[own].tolist(), cube.counts[own].tolist(), strict=True)
+            known |= {(name, scene, column): (total, count) for column, total, count in stored if count == count}
+    return known, tuple(reasons)
 
 
 def part_shares(column: Column, scene: str, a: str, b: str, known: Statistics) -> NDArray[np.float64] | None:
@@ -148,27 +147,27 @@ def part_shares(column: Column, scene: str, a: str, b: str, known: Statistics) -
     The mean of a pooled metric is Σ_p sum_p / count, so part p adds sum_{a,p}/count_a − sum_{b,p}/count_b; a root of a
     mean divides in the same proportions. None where the statistics of the parts are not known, or cancel out.
     """
-    metric = column.declared.metric
-    divided = part_columns(column)
-    whole = [known.get((name, scene, column)) for name in (a, b)]
-    if not divided or whole[0] is None or whole[1] is None:
+    metric, divided = column.declared.metric, part_columns(column)
+    if not divided:
         return None
+    assert metric.finalize is not None
+    averages = math.isclose(metric.finalize(2.0, 4), metric.finalize(1.0, 2))  # else it is a sum
     amounts = dict.fromkeys(PARTS, 0.0)
-    for sign, name, whole_of in ((1.0, a, whole[0]), (-1.0, b, whole[1])):
-        parts = {part: known.get((name, scene, one)) for part, one in divided.items()}
-        sums = {part: amount.total for part, amount in parts.items() if amount is not None}
-        if len(sums) < len(parts) or whole_of.pixels == 0:
+    totals = []
+    for sign, name in ((1.0, a), (-1.0, b)):
+        total, pixels = known.get((name, scene, column), (0.0, 0.0))
+        sums = {part: known[name, scene, one][0] for part, one in divided.items() if (name, scene, one) in known}
+        if len(sums) < len(divided) or pixels == 0:
             return None
-        if not math.isclose(sum(sums.values()), whole_of.total, rel_tol=1e-6, abs_tol=1e-6):
+        if not math.isclose(sum(sums.values()), total, rel_tol=1e-6, abs_tol=1e-6):
             return None
-        weight = sign / (whole_of.pixels if _averages(metric) else 1.0)
-        for part, total in sums.items():
-            amounts[part] += weight * total
+        for part, own in sums.items():
+            amounts[part] += sign / (pixels if averages else 1.0) * own
+        totals.append(total)
     found = np.array(list(amounts.values()))
     difference, size = found.sum(), np.abs(found).sum()
-    if metric.direction == "zero" and whole[0].total * whole[1].total < 0:
-        return None
-    return None if abs(difference) <= CANCELLED * size else np.asarray(found / difference, np.float64)
+    opposed = metric.direction == "zero" and totals[0] * totals[1] < 0
+    return None if opposed or abs(difference) <= CANCELLED * size else np.asarray(found / difference, np.float64)
 
 
 def common_shift(scene: str, a: str, b: str, known: Statistics, amount: float) -> float | None:
@@ -178,24 +177,16 @@ def common_shift(scene: str, a: str, b: str, known: Statistics, amount: float) -
     squared errors where the squares of the means differ more than the variances do, and as `amount` does. None where it
     does not, and where mean or squared errors are not known.
     """
-    means, squares = [], []
-    for name in (a, b):
-        signed = known.get((name, scene, Column(MEAN_ERROR, "all")))
-        squared = (known.get((name, scene, Column(metric, "all"))) for metric in SQUARED_ERROR)
-        square = next((one for one in squared if one is not None), None)
-        if signed is None or square is None or not signed.pixels or not square.pixels:
-            return None
-        means.append(signed.total / signed.pixels)
-        squares.append(square.total / square.pixels)
-    by_mean = means[0] ** 2 - means[1] ** 2
-    explains = by_mean * amount > 0 and abs(by_mean) > abs(squares[0] - squares[1] - by_mean)
-    return means[1] - means[0] if explains else None
 
+    def mean(name: str, metrics: Iterable[str]) -> float:
+        keys = ((name, scene, Column(metric, "all")) for metric in metrics)
+        total, pixels = next((known[key] for key in keys if key in known), (0.0, 0.0))
+        return total / pixels if pixels else math.nan
 
-def _averages(metric: Metric) -> bool:
-    """Whether a metric divides by its count: twice the sum over twice the pixels is the same value."""
-    assert metric.finalize is not None
-    return math.isclose(metric.finalize(2.0, 4), metric.finalize(1.0, 2))
+    first, second = mean(a, [MEAN_ERROR]), mean(b, [MEAN_ERROR])
+    by_mean = first**2 - second**2
+    by_variance = mean(a, SQUARED_ERROR) - mean(b, SQUARED_ERROR) - by_mean
+    return second - first if by_mean * amount > 0 and abs(by_mean) > abs(by_variance) else None
 
 
 class Reason(NamedTuple):
@@ -241,7 +232,7 @@ class Explanation(Displayed, WrittenAsJson, WrittenAsCsv, Struct, frozen=True, e
     `completeness` is the share of the pixels that have a value, of the first and the second, NaN where it is unknown.
     `units` are the independent scenes. `p_value` and `open` are those of the answer's test that the other is not better
     by more than the tolerance: its one-sided p-value, and whether that stays possible. `measured_share` is the share of
-    the weight that is measured.
+    the weight that is measured; `alpha` and `tolerance` are the level and the tolerance of the test.
     """
 
     first: str
@@ -263,6 +254,8 @@ class Explanation(Displayed, WrittenAsJson, WrittenAsCsv, Struct, frozen=True, e
     p_value: float = 1.0
     open: bool = True
     measured_share: float = 1.0
+    alpha: float = ALPHA
+    tolerance: float = TOLERANCE
 
     @property
     def difference(self) -> float:
@@ -313,32 +306,30 @@ def _claims(found: Explanation) -> Iterator[Claim]:
     if found.better is None:
         yield Claim("same-score", (found.first, found.second), {"score": found.scores[0]}, purpose)
         return
-    second_leads = found.better == found.second
-    other = found.first if second_leads else found.second
-    better_score, other_score = found.scores[::-1] if second_leads else found.scores
-    numbers = {"better": better_score, "other": other_score, "scenes": float(found.units)}
+    swapped = found.better == found.second
+    other, lead = (found.first, 1.0) if swapped else (found.second, -1.0)
+    numbers = {"better": min(found.scores), "other": max(found.scores), "scenes": float(found.units)}
     kind = "ahead-of" if found.open else "better"
     if little_measured(found.measured_share):
         kind = "better-on-part"
-    elif found.units < least_scenes(TESTED.alpha):
+    elif found.units < least_scenes(found.alpha):
         kind = "ahead-on-few"
-    yield Claim(kind, (found.better, other), numbers | {"tolerance": TESTED.tolerance}, purpose)
-    lead = 1.0 if second_leads else -1.0
-    causes = sorted((one for one in found.causes if one.attributed), key=lambda piece: -lead * piece.amount)
-    if causes[0].name == SHIFT and lead * causes[0].amount > 0:
-        yield Claim("common-shift", (found.better, other), {"shift": -lead * found.shift})
-    elif lead * causes[0].amount > 0:
-        yield Claim("lead-by-region", (found.better, *_largest(causes, lead)))
-    for name, sign in ((found.better, lead), (other, -lead)):
-        reasons = _reasons(found.terms, sign, causes[0].name if name == found.better else "")
-        if reasons:
-            yield _better_at(name, reasons, found.depth_unit, swapped=name == found.second)
+    yield Claim(kind, (found.better, other), numbers | {"tolerance": found.tolerance}, purpose)
+    cause = max((one for one in found.causes if one.attributed), key=lambda piece: lead * piece.amount)
+    if lead * cause.amount > 0:
+        if cause.name == SHIFT:
+            yield Claim("common-shift", (found.better, other), {"shift": -lead * found.shift})
+        else:
+            attributed = [one for one in found.causes if one.attributed]
+            yield Claim("lead-by-region", (found.better, *_largest(attributed, lead)))
+    yield from _better_at(found, found.better, lead, cause.name)
+    yield from _better_at(found, other, -lead)
     shares = zip((found.first, found.second), found.completeness, strict=True)
     if lost := {name: 1 - share for name, share in shares if 1 - share >= LEAST_LOST}:
         yield Claim("charged-means", tuple(lost), lost)
-    ahead = [piece for piece in found.scenes if lead * piece.amount > 0]
     if len(found.scenes) > 1:
-        numbers = {"ahead": float(len(ahead)), "scenes": float(len(found.scenes))}
+        ahead = sum(lead * piece.amount > 0 for piece in found.scenes)
+        numbers = {"ahead": float(ahead), "scenes": float(len(found.scenes))}
         yield Claim("ahead-on", (found.better, *_largest(found.scenes, lead)), numbers)
     whole = sum(abs(piece.amount) for piece in found.regions)
     rest = abs(found.regions[-1].amount)
@@ -347,36 +338,34 @@ def _claims(found: Explanation) -> Iterator[Claim]:
     yield from partly_measured(found.measured_share)
 
 
-def _reasons(terms: Sequence[Reason], sign: float, cause: str) -> list[Reason]:
+def _better_at(found: Explanation, name: str, sign: float, cause: str = "") -> Iterator[Claim]:
     """The terms that speak for one of the two, most first, those that are about the cause alone before all others.
 
-    Among the latter the larger difference comes first, whatever the weights: which of them differ says what happened to
-    these pixels, as weights do not.
+    Among the latter the larger difference comes first, whatever the weights: which of them differs says what happened
+    to these pixels, as weights do not.
     """
-    size = sum(abs(reason.amount) for reason in terms)
-    worth = [reason for reason in terms if sign * reason.amount >= WORTH * size]
 
     def place(reason: Reason) -> tuple[bool, float]:
         own = bool(cause) and reason.part == cause
         return not own, -round(sign * reason.amount / (reason.weight if own else 1.0), 9)
 
-    return sorted(worth, key=place)[:MOST_REASONS]
-
-
-def _better_at(name: str, reasons: Sequence[Reason], depth_unit: str, *, swapped: bool) -> Claim:
+    size = sum(abs(reason.amount) for reason in found.terms)
+    worth = [reason for reason in found.terms if sign * reason.amount >= WORTH * size]
+    reasons = sorted(worth, key=place)[:MOST_REASONS]
     numbers: dict[str, float] = {}
     for reason in reasons:
-        own, other = (reason.second, reason.first) if swapped else (reason.first, reason.second)
+        own, other = (reason.first, reason.second) if name == found.first else (reason.second, reason.first)
         if not (math.isnan(own) or math.isnan(other)):
             numbers |= {f"{reason.term} own": own, f"{reason.term} other": other}
-    return Claim("better-at", (name, *(reason.term for reason in reasons)), numbers, {"unit": depth_unit})
+    if reasons:
+        yield Claim("better-at", (name, *(reason.term for reason in reasons)), numbers, {"unit": found.depth_unit})
 
 
-def _largest(pieces: Sequence[Piece], sign: float, most: int = 2) -> tuple[str, ...]:
-    """The pieces that speak most for one side, until they are half of all that do."""
+def _largest(pieces: Sequence[Piece], sign: float) -> tuple[str, ...]:
+    """The piece that speaks most for one side; the first two where that is less than half of all that do."""
     order = sorted((piece for piece in pieces if sign * piece.amount > 0), key=lambda piece: -sign * piece.amount)
     half = sum(abs(piece.amount) for piece in order) / 2
-    count = 1 if order and abs(order[0].amount) >= half else most
+    count = 1 if order and abs(order[0].amount) >= half else 2
     return tuple(piece.name for piece in order[:count])
 
 
@@ -387,15 +376,17 @@ def explain(
     profile: str | Path | None = None,
     weights: Mapping[str, float] | None = None,
     *,
-    maps: MapMeasurer | None = None,
+    maps: MapOrigins | None = None,
     missing: str = "common",
+    alpha: float = ALPHA,
+    tolerance: float = TOLERANCE,
     proportions: Mapping[str, float] | str | None = None,
 ) -> Explanation:
     """Why algorithm `a` scores better or worse than `b` under a profile or given weights.
 
     The difference is divided by metric, by scene, and by region as far as the scores are stored on the parts of the
     partition (`part-occluded`, `part-fine`, …). With `maps` (see `stereogauge.evaluation.stored_maps`) the parts are
-    measured from the maps. `proportions` replace weights, as for `answer`.
+    measured from the maps. `missing`, `alpha`, `tolerance` and `proportions` are those of `answer`.
 
     >>> truth = np.tile([4, 4, 8, 8], (10, 5))
     >>> scores = sg.evaluate({"A": truth, "B": truth + 2}, sg.Scene("step", gt=truth), ["bad@1", "mae"], ["all"])
@@ -404,49 +395,40 @@ def explain(
     [('bad@1', -0.75), ('mae', -0.25)]
     """
     source = read_scores(scores)
-    weights = composed_weights(source.cube, proportions, weights, profile)
-    return explained(source, a, b, profile, weights, maps=maps, missing=missing)
+    purpose = purpose_of(source.cube, profile, weights, proportions)
+    settings = Settings(alpha=alpha, missing=missing, tolerance=tolerance)
+    return explained(source, a, b, settings, purpose, maps=maps)
 
 
 def explained(
     source: Source,
     a: str,
     b: str,
-    profile: str | Path | Profile | None = None,
-    weights: Mapping[str, float] | None = None,
+    settings: Settings,
+    purpose: Profile | None = None,
     *,
-    maps: MapMeasurer | None = None,
-    missing: str = "common",
+    maps: MapOrigins | None = None,
     progress: Callable[[str], None] | None = None,
-    purpose: str = "",
 ) -> Explanation:
-    """The explanation from scores that were read and selected; `explain` explains the parameters.
-
-    `purpose` replaces the words for weights of one's own.
-    """
-    weighed = purpose_of(profile, weights)
+    """The explanation from scores that were read and selected; `explain` explains the parameters."""
+    settings.check()
     for name in (a, b):
         one_of("algorithm of these scores", name, source.cube.algorithms)
     if a == b:
         raise StereogaugeError(f"An explanation compares two algorithms; found {a!r} twice.")
-    weighed = with_stand_ins(weighed, source.cube)
-    score, selection = compared_scores(source.cube, weighed, missing_rule(missing), also=(a, b))
+    weighed = with_stand_ins(purpose or load_profile(DEFAULT), source.cube)
+    score, selection = compared_scores(source.cube, weighed, missing_rule(settings.missing), also=(a, b))
     for name in (a, b):
         if name not in score.algorithms:
             reason = next(what.reason for what in selection.dropped if what.name == name)
             raise StereogaugeError(f"{name} cannot be compared: {reason}; evaluate what it lacks, or leave it out.")
-    known: dict[tuple[str, str, Column], Any] = stored_statistics(source.cube, (a, b))
-    reasons: list[str] = []
-    if maps is not None:
-        columns = [part for column in score.costs.columns for part in (column, *part_columns(column).values())]
-        measured, reasons = measured_statistics(maps, (a, b), score.scenes, [*columns, *SHIFT_COLUMNS], progress)
-        known |= {key: amount for key, amount in measured.items() if key not in known}
-    pieces = _pieces(score, a, b, known)
-    causes, shift = _causes(score.scenes, a, b, pieces, known)
-    undivided, lacking = _undivided(score, (a, b), pieces)
+    known, problems = statistics(source.cube, (a, b), score, maps, progress)
     rows = [score.algorithms.index(name) for name in (a, b)]
+    pieces = _pieces(score, rows, known)
+    causes, shift = _causes(score.scenes, a, b, pieces, known)
+    undivided, lacking = _undivided(score, rows, pieces)
     better, other = sorted(rows, key=lambda row: score.value[row])
-    tested = against(score, better, TESTED)
+    tested = against(score, better, settings)
     terms = tuple(
         Reason(
             term=term,
@@ -467,7 +449,7 @@ def explained(
     return Explanation(
         first=a,
         second=b,
-        purpose=f"For {purpose}" if purpose else opening(weighed),
+        purpose=opening(weighed),
         scores=(float(score.value[rows[0]]), float(score.value[rows[1]])),
         terms=terms,
         scenes=tuple(map(Piece, score.scenes, pieces.sum(axis=(0, 2)).tolist())),
@@ -478,26 +460,28 @@ def explained(
         depth_unit=selection.depth_unit,
         completeness=(complete[a], complete[b]),
         undivided_claims=undivided,
-        problems=tuple(reasons),
+        problems=problems,
         command=source.command(lacking, PARTS) if lacking else "",
         units=score.costs.units,
         p_value=float(tested.p_values[other]),
         open=bool(tested.open[other]),
         measured_share=measured_part(source, weighed, score).share,
+        alpha=settings.alpha,
+        tolerance=settings.tolerance,
     )
 
 
-def _pieces(score: WeightedScore, a: str, b: str, known: Statistics) -> Values:
+def _pieces(score: WeightedScore, rows: Sequence[int], known: Statistics) -> Values:
     """The difference by term, scene and part; what cannot be attributed to a part is last."""
     costs = score.costs
-    first, second = score.algorithms.index(a), score.algorithms.index(b)
+    a, b = (score.algorithms[row] for row in rows)
     pieces = np.zeros((len(score.terms), len(score.scenes), len(PARTS) + 1))
     for place, term in enumerate(score.terms.values()):
-        for flat, amount in zip(term.flat, term.amounts[first] - term.amounts[second], strict=True):
+        for flat, amount in zip(term.flat, term.amounts[rows[0]] - term.amounts[rows[1]], strict=True):
             scene, column = int(costs.scene_of[flat]), costs.column_at(flat)
             own = OWN_PARTS.get(column.declared.metric.region or "")
             shares = None
-            if own is None and np.isfinite(costs.matrix[[first, second], flat]).all():
+            if own is None and np.isfinite(costs.matrix[rows, flat]).all():
                 shares = part_shares(column, score.scenes[scene], a, b, known)
             if shares is None:
                 pieces[place, scene, -1 if own is None else list(PARTS).index(own)] += amount
@@ -524,34 +508,27 @@ def _causes(
     return causes, float(np.mean(shifts)) if shifts else 0.0
 
 
-def _undivided(
-    score: WeightedScore, names: tuple[str, str], pieces: Values
-) -> tuple[tuple[Claim, ...], dict[str, None]]:
-    """Why terms cannot be attributed to regions, and the metrics that would have to be stored on the parts."""
+def _undivided(score: WeightedScore, rows: Sequence[int], pieces: Values) -> tuple[tuple[Claim, ...], list[str]]:
+    """Why terms cannot be attributed to regions, and what `evaluate --metrics` would have to compute on the parts.
+
+    That is the metric of a term, or its columns where it has pixels of its own.
+    """
     costs = score.costs
-    rows = [score.algorithms.index(name) for name in names]
     reasons: dict[str, list[str]] = {"sparse": [], "not-stored": [], "not-pixels": []}
-    for place, (term, entry) in enumerate(score.terms.items()):
-        if not np.abs(pieces[place, :, -1]).sum():
+    lacking: list[str] = []
+    for (term, entry), rest in zip(score.terms.items(), pieces[:, :, -1], strict=True):
+        if not rest.any():
             continue
         if not np.isfinite(costs.matrix[rows][:, entry.flat]).all():
             reasons["sparse"].append(term)
         elif any(part_columns(costs.column_at(flat)) for flat in entry.flat):
             reasons["not-stored"].append(term)
+            column = costs.column_at(entry.flat[0])
+            own = column.declared.metric.region is not None
+            lacking += map(str, part_columns(column).values()) if own else [column.metric]
         else:
             reasons["not-pixels"].append(term)
-    claims = tuple(
-        Claim("unattributed-terms", tuple(terms), texts={"reason": reason})
-        for reason, terms in reasons.items()
-        if terms
+    claims = (
+        Claim("unattributed-terms", tuple(terms), texts={"reason": why}) for why, terms in reasons.items() if terms
     )
-    return claims, dict.fromkeys(text for term in reasons["not-stored"] for text in _part_metrics(score, term))
-
-
-def _part_metrics(score: WeightedScore, term: str) -> Iterator[str]:
-    """What `evaluate --metrics` computes on the parts: the metric, or its columns where it has pixels of its own."""
-    column = score.costs.column_at(score.terms[term].flat[0])
-    if column.declared.metric.region is None:
-        yield column.metric
-    else:
-        yield from map(str, part_columns(column).values())
+    return tuple(claims), list(dict.fromkeys(lacking))

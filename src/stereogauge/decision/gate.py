@@ -88,12 +88,12 @@ class Check(NamedTuple):
     algorithm: str
     column: str
     where: str
-    limit: str
-    old: float
-    new: float
-    kept: bool
-    p_value: float
-    chance: bool
+    limit: str = ""
+    old: float = math.nan
+    new: float = math.nan
+    kept: bool = False
+    p_value: float = math.nan
+    chance: bool = False
     note: str = ""
 
     @property
@@ -216,35 +216,26 @@ def gate(
             f"No algorithm is in both stores: {', '.join(new.algorithms)} here, {', '.join(old.algorithms)} in the "
             "baseline; name the pair with --algorithm NEW=OLD."
         )
-    changed = _changed_truth(new, old)
+    before, now = ({name: one.truth for name, one in zip(cube.scenes, cube.facts, strict=True)} for cube in (old, new))
+    changed = [name for name, truth in before.items() if truth and now.get(name) and now[name] != truth]
     scenes = [name for name in old.scenes if name in new.scenes and name not in changed]
-    lost = [] if names is not None else [name for name in old.algorithms if name not in pairs]
-    gone = [(name, OVERALL, "gone from the store") for name in lost]
-    gone += [("", name, "the scene is gone from the store") for name in old.scenes if name not in new.scenes]
-    gone += [("", name, "its ground truth changed") for name in changed]
-    gone += [(name, scene, f"failed: {reason}") for (name, scene), reason in failures.items() if name in pairs]
-    checks = [_missing(*one, allowed=allow_missing) for one in gone]
     if not scenes:
         raise StereogaugeError("The two stores have no scene in common; a gate compares scores on the same scenes.")
+    lost = [] if names is not None else [name for name in old.algorithms if name not in pairs]
+    only_old = tuple(name for name in old.scenes if name not in new.scenes)
+    gone = [(name, OVERALL, "gone from the store") for name in lost]
+    gone += [("", name, "the scene is gone from the store") for name in only_old]
+    gone += [("", name, "its ground truth changed") for name in changed]
+    gone += [(name, scene, f"failed: {reason}") for (name, scene), reason in failures.items() if name in pairs]
+    checks = [Check(name, "", where, kept=allow_missing, note=note) for name, where, note in gone]
     for limit in limits:
         for column in _columns(limit, new, old):
-            for name, before in pairs.items():
-                now = new.select(algorithms=[name], scenes=scenes, metrics=[str(column)])
-                then = old.select(algorithms=[before], scenes=scenes, metrics=[str(column)])
-                found = _checks(now, then, column, limit, per_scene, alpha if significant else None, how)
+            for name, earlier in pairs.items():
+                later = new.select(algorithms=[name], scenes=scenes, metrics=[str(column)])
+                then = old.select(algorithms=[earlier], scenes=scenes, metrics=[str(column)])
+                found = _checks(later, then, limit, per_scene, alpha if significant else None, how)
                 checks += [one._replace(kept=True) if one.note == LOST and allow_missing else one for one in found]
-    return Gate(tuple(checks), tuple(name for name in old.scenes if name not in new.scenes))
-
-
-def _changed_truth(new: ScoreCube, old: ScoreCube) -> list[str]:
-    """The scenes of both cubes whose ground truth differs, as far as both know it."""
-    truths = [{name: one.truth for name, one in zip(cube.scenes, cube.facts, strict=False)} for cube in (old, new)]
-    before, now = truths
-    return [name for name, truth in before.items() if truth and now.get(name) and now[name] != truth]
-
-
-def _missing(algorithm: str, where: str, note: str, *, allowed: bool) -> Check:
-    return Check(algorithm, "", where, "", math.nan, math.nan, allowed, math.nan, False, note)
+    return Gate(tuple(checks), only_old)
 
 
 def _columns(limit: Limit, new: ScoreCube, old: ScoreCube) -> list[Column]:
@@ -262,51 +253,42 @@ def _columns(limit: Limit, new: ScoreCube, old: ScoreCube) -> list[Column]:
 
 
 def _checks(
-    now: ScoreCube,
-    then: ScoreCube,
-    column: Column,
-    limit: Limit,
-    per_scene: bool,
-    alpha: float | None,
-    how: Aggregations,
+    now: ScoreCube, then: ScoreCube, limit: Limit, per_scene: bool, alpha: float | None, how: Aggregations
 ) -> list[Check]:
-    values = [cube.values[0, :, 0] for cube in (then, now)]
+    """The checks of one algorithm in one column; with `alpha` a rise over all scenes that may be chance passes."""
+    (name,), (column,) = now.algorithms, now.columns
+    old, new = (cube.values[0, :, 0].tolist() for cube in (then, now))
     costs = [column_costs([column], cube.values)[0, :, 0] for cube in (then, now)]
     both = np.isfinite(costs[0]) & np.isfinite(costs[1])
-    lost = [
-        scene for scene, before, after in zip(now.scenes, *costs, strict=True) if before == before and after != after
+    lost = ~np.isnan(costs[0]) & np.isnan(costs[1])
+    checks = [
+        Check(name, str(column), now.scenes[place], limit.text, old[place], note=LOST)
+        for place in np.flatnonzero(lost).tolist()
     ]
-    part = [cube.take(scenes=np.flatnonzero(both).tolist()) for cube in (then, now)] if both.any() else None
-    change = unit_means(costs[1][both] - costs[0][both], now.unit_of[both])
-    p_value = float(signed_rank_p(change[:, None])[0]) if len(change) > 1 and change.any() else math.nan
-    checks = []
-    name = now.algorithms[0]
-    for scene in lost:
-        place = now.scenes.index(scene)
-        checks.append(
-            Check(name, str(column), scene, limit.text, float(values[0][place]), math.nan, False, math.nan, False, LOST)
-        )
-    if part is not None:
-        overall = [float(aggregated(cube, how)[0, 0]) for cube in part]
-        check = _check(name, column, OVERALL, limit, overall[0], overall[1], p_value, alpha)
-        checks.append(check._replace(kept=False, chance=False, note=sparser) if (sparser := _sparser(*part)) else check)
+    shared = np.flatnonzero(both).tolist()
+    if shared:
+        change = unit_means(costs[1][both] - costs[0][both], now.unit_of[both])
+        p_value = float(signed_rank_p(change[:, None])[0]) if len(change) > 1 and change.any() else math.nan
+        part = [cube.take(scenes=shared) for cube in (then, now)]
+        before, after = (float(aggregated(cube, how)[0, 0]) for cube in part)
+        check = _check(name, column, OVERALL, limit, before, after)._replace(p_value=p_value)
+        if sparser := _sparser(*part):
+            check = check._replace(kept=False, note=sparser)
+        elif not check.kept and alpha is not None and not p_value < alpha:
+            check = check._replace(chance=True)
+        checks.append(check)
     if per_scene:
-        for each in np.flatnonzero(both).tolist():
-            pair = float(values[0][each]), float(values[1][each])
-            checks.append(_check(name, column, now.scenes[each], limit, *pair, math.nan, None))
+        checks += [_check(name, column, now.scenes[place], limit, old[place], new[place]) for place in shared]
     return checks
 
 
-def _check(
-    name: str, column: Column, where: str, limit: Limit, old: float, new: float, p_value: float, alpha: float | None
-) -> Check:
-    before, after = (float(column_costs([column], np.array([value]))[0]) for value in (old, new))
+def _check(name: str, column: Column, where: str, limit: Limit, old: float, new: float) -> Check:
+    before, after = column_costs([column], np.array([[old], [new]]))[:, 0].tolist()
     largest = limit.allowed(before)
     if limit.kind == "value" and column.declared.metric.direction == "higher":
         largest = -limit.amount
     kept = after <= largest + 1e-12 * max(1.0, abs(largest))
-    chance = not kept and alpha is not None and not p_value < alpha
-    return Check(name, str(column), where, limit.text, old, new, kept, p_value, chance)
+    return Check(name, str(column), where, limit.text, old, new, kept)
 
 
 def _sparser(then: ScoreCube, now: ScoreCube) -> str:

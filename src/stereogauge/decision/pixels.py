@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
-from typing import Protocol as Interface
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from stereogauge.decision.explain import Explanation
+from stereogauge.decision.explain import Explanation, MapOrigins
 from stereogauge.errors import StereogaugeError
 from stereogauge.io.files import load_disparity
 from stereogauge.masks.scene_content import grey
@@ -28,25 +28,6 @@ COLOURS = {BOTH_RIGHT: "#e8e8e8", ONLY_FIRST: "#0072b2", ONLY_SECOND: "#e69f00",
 MOST_PICTURED = 3
 CROP_SHARE, SMALLEST_CROP = 7, 32  # crops are a seventh of the image wide, and at least 32 px
 UNSEEN_SHIFT, UNSEEN_SHARE = 1.0, 0.02  # px, and share of the disparity range: shifts up to the larger one do not show
-
-
-class MapOrigins(Interface):
-    """Where scenes and maps come from, by their names; `stereogauge.evaluation.stored_maps` has those of stores."""
-
-    @property
-    def protocol(self) -> Protocol | None:
-        """The protocol under which the maps are measured."""
-        ...
-
-    @property
-    def scene(self) -> Callable[[str], Scene]:
-        """The scene of a name."""
-        ...
-
-    @property
-    def source(self) -> Callable[[str, str], Any]:
-        """The map of an algorithm on a scene, or its path; None where it is not available."""
-        ...
 
 
 class DifferingCrop(NamedTuple):
@@ -96,7 +77,7 @@ class Contrast(Struct, frozen=True, eq=False):
     counted: Mask
     verdict: Picture
     gain: Picture
-    shares: tuple[float, float, float, float]
+    shares: tuple[float, ...]
     crops: tuple[DifferingCrop, ...]
     shift: float
 
@@ -169,17 +150,25 @@ def contrast(
     behind = backdrop(scene)
     limits = scene.gt[counted & np.isfinite(scene.gt)]
     unseen = max(UNSEEN_SHIFT, UNSEEN_SHARE * float(np.ptp(limits))) if limits.size else UNSEEN_SHIFT
-    apart = _apart(measured[0].estimate, measured[1].estimate)
+    estimates = measured[0].estimate, measured[1].estimate
+    lacking = np.isnan(estimates[0]).astype(np.int8) - np.isnan(estimates[1])
+    # Second − first in px: 0 where both are missing, infinite where one is.
+    apart = np.where(lacking == 0, np.nan_to_num(estimates[1] - estimates[0]), np.float32(np.inf))
+    # Both errors are clipped; a missing estimate is as wrong as the clip.
+    limit = clip_limit(measured[0])
+    clipped = [np.minimum(np.nan_to_num(np.abs(m.error), nan=limit), limit) for m in measured]
+    gain = np.where(counted, clipped[0] - clipped[1], np.nan).astype(np.float32)
+    title = f"|error of {first}| − |error of {second}|: blue where {first} is nearer the truth"
     return Contrast(
         scene=scene,
         first=first,
         second=second,
         column=column,
-        estimates=(measured[0].estimate, measured[1].estimate),
+        estimates=estimates,
         counted=counted,
         verdict=Picture(f"{scene.id}: who is right, {column}", verdict, "labels", legend=legend, backdrop=behind),
-        gain=_gain(measured, counted, (first, second), behind),
-        shares=(float(shares[0]), float(shares[1]), float(shares[2]), float(shares[3])),
+        gain=Picture(title, gain, "diverging", "px", (-limit, limit), backdrop=behind),
+        shares=tuple(shares.tolist()),
         crops=ranked_crops(
             wrong[0], wrong[1], counted, crops, lambda window: not small_shift(apart[window][counted[window]], unseen)
         ),
@@ -217,27 +206,7 @@ def pair_contrasts(
 
 def backdrop(scene: Scene) -> NDArray[np.uint8] | None:
     """The left image, to be shown faintly where pixels do not count."""
-    if not scene.has("left"):
-        return None
-    levels = grey(scene.left)
-    return np.clip(levels, 0, 255).astype(np.uint8)
-
-
-def _gain(
-    measured: list[Measurement], counted: Mask, names: tuple[str, str], behind: NDArray[np.uint8] | None
-) -> Picture:
-    """|e_first| − |e_second|, each clipped; a missing estimate is as wrong as the clip."""
-    limit = clip_limit(measured[0])
-    clipped = [np.minimum(np.nan_to_num(np.abs(m.error), nan=limit), limit) for m in measured]
-    values = np.where(counted, clipped[0] - clipped[1], np.nan).astype(np.float32)
-    title = f"|error of {names[0]}| − |error of {names[1]}|: blue where {names[0]} is nearer the truth"
-    return Picture(title, values, "diverging", "px", (-limit, limit), backdrop=behind)
-
-
-def _apart(first: DisparityMap, second: DisparityMap) -> NDArray[np.float32]:
-    """Second − first in px: 0 where both are missing, infinite where one is."""
-    lacking = np.isnan(first).astype(np.int8) - np.isnan(second).astype(np.int8)
-    return np.where(lacking == 0, np.nan_to_num(second - first), np.float32(np.inf)).astype(np.float32)
+    return np.clip(grey(scene.left), 0, 255).astype(np.uint8) if scene.has("left") else None
 
 
 def small_shift(apart: NDArray[np.float32], unseen: float) -> float:
@@ -370,11 +339,9 @@ class PixelAgreement(Struct, frozen=True, eq=False):
     @property
     def pairs(self) -> tuple[ComplementaryPair, ...]:
         """Every pair, the one that covers most first."""
-        found = []
-        for i, first in enumerate(self.algorithms):
-            for j in range(i + 1, len(self.algorithms)):
-                alone = max(self.right[i, i], self.right[j, j])
-                found.append(ComplementaryPair(first, self.algorithms[j], float(self.right[i, j]), float(alone)))
+        names, right = self.algorithms, self.right.tolist()
+        pairs = itertools.combinations(range(len(names)), 2)
+        found = (ComplementaryPair(names[i], names[j], right[i][j], max(right[i][i], right[j][j])) for i, j in pairs)
         return tuple(sorted(found, key=lambda pair: -pair.covers))
 
     @property

@@ -32,7 +32,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
@@ -283,12 +282,10 @@ class Fulfilment(Struct, frozen=True, eq=False):
 
     def meets(self, algorithm: int) -> bool | None:
         """Whether an algorithm keeps every limit; None where it keeps the measured ones and others are not measured."""
-        limits = [one.limit for one in self.requirements]
-        kept = [value <= limit for value, limit in zip(self.values[algorithm], limits, strict=True)]
-        unknown = np.isnan(self.values[algorithm])
-        if not np.all(kept | unknown):
+        pairs = zip(self.values[algorithm].tolist(), self.requirements, strict=True)
+        if any(value > one.limit for value, one in pairs):
             return False
-        return None if unknown.any() else True
+        return None if np.isnan(self.values[algorithm]).any() else True
 
     @property
     def fulfilling(self) -> tuple[str, ...]:
@@ -322,43 +319,34 @@ class Fulfilment(Struct, frozen=True, eq=False):
         purpose = {"purpose": self.name}
         lacking = tuple(one.words for one in self.lacking)
         if self.out_of_reach is not None:
-            found = self.out_of_reach
-            return (Claim("out-of-reach", found.names, found.numbers, purpose),)
+            return (Claim("out-of-reach", numbers=self.out_of_reach.numbers, texts=purpose),)
         if not self.requirements:
             return (Claim("nothing-required", texts=purpose),)
         if not self.measured.any():
             return (Claim("requirements-unmeasured", lacking, texts=purpose),)
         rest = (Claim("not-checked", lacking),) if lacking else ()
         meeting = self.fulfilling
+        margins = dict(zip(self.algorithms, self.smallest_margin.tolist(), strict=True))
         if not meeting:
-            return (*self._nearest(), *rest)
-        place = self.algorithms.index(meeting[0])
-        margin = {"margin": float(self.smallest_margin[place]), "lacking": float(len(lacking))}
+            nearest = min(self.algorithms, key=lambda name: (len(self.failures(name)), -margins[name]))
+            missed = (claim for claim in self.failures(nearest) if claim.kind == "misses")
+            return (Claim("none-meets", (nearest,), texts=purpose), *missed, *rest)
+        margin = {"margin": margins[meeting[0]], "lacking": float(len(lacking))}
         if len(meeting) > 1:
             return (Claim("several-meet", meeting, margin, purpose), *rest)
-        certainty = float(self.certainty[place])
+        certainty = {"certainty": float(self.certainty[self.algorithms.index(meeting[0])])}
         numbers = {**margin, "scenes": float(self.scenes), "alone": float(len(self.algorithms) == 1)}
-        if self.winner is not None:
-            return (Claim("take-required", meeting, {**numbers, "certainty": certainty}, purpose),)
-        doubt = {"certainty": certainty} if certainty < SURE and self.scenes >= FEWEST_SCENES else {}
-        return (Claim("meets", meeting, {**numbers, **doubt}, purpose), *rest)
+        enough = self.scenes >= FEWEST_SCENES
+        sure = enough and certainty["certainty"] >= SURE
+        if sure and not lacking:
+            return (Claim("take-required", meeting, numbers | certainty, purpose),)
+        return (Claim("meets", meeting, numbers | (certainty if enough and not sure else {}), purpose), *rest)
 
     @property
     def winner(self) -> str | None:
         """The only one that meets every requirement, where all are measured and the scenes support it."""
-        meeting = self.fulfilling
-        if self.out_of_reach is not None or self.lacking or len(meeting) != 1 or self.scenes < FEWEST_SCENES:
-            return None
-        return meeting[0] if self.certainty[self.algorithms.index(meeting[0])] >= SURE else None
-
-    def _nearest(self) -> tuple[Claim, ...]:
-        """Who misses the fewest requirements, and which of the measured ones."""
-        order = sorted(
-            self.algorithms,
-            key=lambda name: (len(self.failures(name)), -self.smallest_margin[self.algorithms.index(name)]),
-        )
-        missed = (claim for claim in self.failures(order[0]) if claim.kind == "misses")
-        return (Claim("none-meets", (order[0],), texts={"purpose": self.name}), *missed)
+        verdict = self.claims[0]
+        return verdict.names[0] if verdict.kind == "take-required" else None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -461,7 +449,8 @@ def fulfilment(
     cube = _at_camera(cube, wanted.camera, timed)
     columns = {str(column): place for place, column in enumerate(cube.columns)}
     columns |= {c.metric: place for place, c in enumerate(cube.columns) if c.declared.metric.region is not None}
-    columns |= {f"{c.metric}:scene": place for place, c in enumerate(cube.columns) if c.metric == TIME}
+    columns |= {f"{TIME}:scene": place for place, c in enumerate(cube.columns) if c.metric == TIME}
+    counting = _counting_column(cube)
     means, counted = aggregated(cube), scene_shares(cube)
     values = np.full((len(cube.algorithms), len(required)), np.nan)
     scene_values = np.full((len(cube.scenes), len(cube.algorithms), len(required)), np.nan)
@@ -473,13 +462,21 @@ def fulfilment(
             values[:, k] = means[:, columns[one.column]]
             scene_values[:, :, k] = cube.values[:, :, columns[one.column]].T
             shares[:, k] = counted[:, columns[one.column]]
-        elif one.column == f"{EMPTY}:all" and (place := _counting_column(cube, "all")) is not None:
-            scene_values[:, :, k] = 100 * (1 - cube.coverage[:, :, place]).T
-            values[:, k] = 100 * (1 - cube.coverage_over_scenes[:, place])
+        elif one.column == f"{EMPTY}:all" and counting is not None:
+            scene_values[:, :, k] = 100 * (1 - cube.coverage[:, :, counting]).T
+            values[:, k] = 100 * (1 - cube.coverage_over_scenes[:, counting])
     units = cube.unit_of
     count = len(np.unique(units))
     times = resample_scenes(count, draws, seed)[:, units]
-    holds = _held(scene_values, shares, values, np.array([one.limit for one in required]), times)
+    holds = np.ones((draws, len(cube.algorithms)), bool)
+    for k, one in enumerate(required):
+        known = ~np.isnan(scene_values[:, :, k])
+        if known.any():
+            drawn = times * shares[:, k]
+            number = drawn @ known
+            with np.errstate(invalid="ignore"):
+                mean = drawn @ np.nan_to_num(scene_values[:, :, k]) / number
+            holds &= ((number == 0) | (mean <= one.limit)) & ~np.isnan(values[:, k])
     return Fulfilment(wanted.name, required, cube.algorithms, values, holds, camera_limits(wanted), count)
 
 
@@ -493,40 +490,18 @@ def _at_camera(cube: ScoreCube, camera: Camera, timed: Sequence[tuple[int, int]]
     """The cube with run times scaled from the images that they were measured on to those of the camera."""
     if not timed:
         return cube
-    pixels = np.array([width * height for width, height in timed], np.float64)
-    values = cube.values.copy()
-    for place in (place for place, column in enumerate(cube.columns) if column.metric == TIME):
-        values[:, :, place] *= camera.width * camera.height / pixels
-    return msgspec.structs.replace(cube, values=values)
+    scale = camera.width * camera.height / np.array([width * height for width, height in timed], np.float64)
+    of_time = np.array([column.metric == TIME for column in cube.columns], bool)
+    return replace(cube, values=np.where(of_time, cube.values * scale[:, None], cube.values))
 
 
-def _held(
-    scene_values: Values, shares: Values, values: Values, limits: Values, counts: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """Who keeps every measured limit where each scene is drawn so often; shape (draws, algorithms)."""
-    _, algorithms, required = scene_values.shape
-    held = np.ones((len(counts), algorithms), bool)
-    for k in range(required):
-        known = ~np.isnan(scene_values[:, :, k])
-        if not known.any():
-            continue
-        drawn = counts * shares[:, k]
-        total = drawn @ np.nan_to_num(scene_values[:, :, k])
-        number = drawn @ known
-        with np.errstate(invalid="ignore"):
-            mean = total / number
-        kept = np.where(number > 0, mean <= limits[k], True)
-        held &= kept & ~np.isnan(values[:, k])
-    return held
-
-
-def _counting_column(cube: ScoreCube, region: str) -> int | None:
-    """A column that counts the pixels of this very region, with those that have no value."""
+def _counting_column(cube: ScoreCube) -> int | None:
+    """A column that counts the pixels of the region "all", with those that have no value."""
     support = np.nansum(cube.support, axis=(0, 1))
     found = (
         place
         for place, column in enumerate(cube.columns)
-        if column.region == region and column.declared.metric.id in WHOLE_SETS and support[place] > 0
+        if column.region == "all" and column.declared.metric.id in WHOLE_SETS and support[place] > 0
     )
     return next(found, None)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from stereogauge.decision.words import Claim, render
 from stereogauge.errors import StereogaugeError
 from stereogauge.metrics.registry import parse_column
 from stereogauge.protocol import Protocol, parse_protocol
-from stereogauge.ranking.profile import Profile, load_profile, metric_words, stated_weights
+from stereogauge.ranking.profile import Profile, composed_weights, load_profile, metric_words, stated_weights
 from stereogauge.ranking.run import Scores
 from stereogauge.ranking.weighted_score import WeightedScore, term_columns, unmeasurable, with_stand_ins
 from stereogauge.scores.cube import ScoreCube
@@ -76,10 +77,16 @@ def needed_cube(
     )
 
 
-def purpose_of(profile: str | Path | Profile | None, weights: Mapping[str, float] | None) -> Profile:
-    """The profile that was named or that the weights make; `balanced` where neither was given."""
+def purpose_of(
+    cube: ScoreCube,
+    profile: str | Path | None = None,
+    weights: Mapping[str, float] | None = None,
+    proportions: Mapping[str, float] | str | None = None,
+) -> Profile | None:
+    """The profile that was named or that weights, or proportions of the parts of images, make; None without any."""
+    weights = composed_weights(cube, proportions, weights, profile)
     if weights is None:
-        return load_profile(profile or DEFAULT)
+        return None if profile is None else load_profile(profile)
     return Profile(OWN, "these weights", "", stated_weights(weights, profile) or {})
 
 
@@ -123,11 +130,9 @@ class Compatibility(Struct, frozen=True):
 
 def compatibility(source: Source, profile: Profile) -> Compatibility:
     """How much of a profile the scores can answer: the weight of terms with usable scores after the rule for gaps."""
-    profile = with_stand_ins(profile, source.cube)
-    try:
-        score = compared_scores(source.cube, profile, "common")[0]
-    except StereogaugeError:
-        return measured_part(source, profile, None)
+    profile, score = with_stand_ins(profile, source.cube), None
+    with contextlib.suppress(StereogaugeError):  # nothing can be compared
+        score, _ = compared_scores(source.cube, profile, "common")
     return measured_part(source, profile, score)
 
 
@@ -138,13 +143,8 @@ def measured_part(source: Source, profile: Profile, score: WeightedScore | None)
     and stand-ins for what the ground truth does not allow. `score` is None where nothing can be compared.
     """
     weighed = {term: weight for term, weight in profile.weights.items() if weight > 0}
-    scenes = {term: _lacking_scenes(source.cube, score, term) for term in weighed} if score else {}
-    lacking = {
-        term: weight * missing / total
-        for term, weight in weighed.items()
-        for missing, total in (scenes.get(term, (1, 1)),)
-        if missing
-    }
+    scenes = {term: _lacking_scenes(source.cube, score, term) for term in weighed}
+    lacking = {term: weighed[term] * missing / total for term, (missing, total) in scenes.items() if missing}
     impossible = unmeasurable(lacking, source.cube)
     untried = [term for term in lacking if term not in impossible]
     metrics = dict.fromkeys(parse_column(term)[0].id for term in untried)
@@ -153,20 +153,16 @@ def measured_part(source: Source, profile: Profile, score: WeightedScore | None)
     regions = dict.fromkeys(region for term in untried if (region := parse_column(term)[1]))
     command = source.command(metrics, regions) if metrics else ""
     share = float(sum(weight - lacking.get(term, 0.0) for term, weight in weighed.items())) if lacking else 1.0
-    return Compatibility(
-        profile,
-        share,
-        tuple(
-            NotMeasured(term, metric_words(term), weight, command, _on_scenes(*scenes.get(term, (1, 1))))
-            for term, weight in lacking.items()
-        ),
-        command,
+    where = {term: f"on {missing} of {total} scenes" for term, (missing, total) in scenes.items() if missing < total}
+    not_measured = (
+        NotMeasured(term, metric_words(term), weight, command, where.get(term, "")) for term, weight in lacking.items()
     )
+    return Compatibility(profile, share, tuple(not_measured), command)
 
 
-def _lacking_scenes(cube: ScoreCube, score: WeightedScore, term: str) -> tuple[int, int]:
+def _lacking_scenes(cube: ScoreCube, score: WeightedScore | None, term: str) -> tuple[int, int]:
     """How many of the compared scenes lack a term that they could be measured by, and how many could."""
-    if term not in score.terms:
+    if score is None or term not in score.terms:
         return 1, 1
     columns = term_columns(term, cube.columns)
     rows = [cube.algorithms.index(name) for name in score.algorithms]
@@ -176,7 +172,3 @@ def _lacking_scenes(cube: ScoreCube, score: WeightedScore, term: str) -> tuple[i
     used = np.isin(np.arange(len(places)), score.costs.scene_of[score.terms[term].flat])
     lacks = (gaps & applies).any(axis=1) & ~used
     return int(lacks.sum()), int((lacks | used).sum())
-
-
-def _on_scenes(missing: int, total: int) -> str:
-    return f"on {missing} of {total} scenes" if missing < total else ""

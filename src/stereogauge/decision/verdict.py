@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -120,106 +120,82 @@ class Verdict(Struct, frozen=True):
     stand_ins: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
-    def leader(self) -> Place:
-        """The algorithm with the best score."""
-        return self.places[0]
-
-    @property
-    def least_scenes(self) -> int:
-        """The fewest independent scenes for a winner."""
-        return least_scenes(self.alpha)
-
-    @property
-    def too_few_scenes(self) -> bool:
-        """Whether there are too few independent scenes to name a winner."""
-        return self.units < self.least_scenes
-
-    @property
-    def open(self) -> tuple[Place, ...]:
+    def open(self) -> tuple[str, ...]:
         """Algorithms that may be better than the leader by more than the tolerance."""
-        return tuple(place for place in self.places[1:] if place.open)
+        return tuple(place.algorithm for place in self.places[1:] if place.open)
 
     @property
-    def equal(self) -> tuple[Place, ...]:
+    def equal(self) -> tuple[str, ...]:
         """Algorithms with the same score as the leader."""
-        return tuple(place for place in self.places[1:] if place.rank == 1)
+        return tuple(place.algorithm for place in self.places[1:] if place.rank == 1)
 
     @property
     def winner(self) -> str | None:
         """The leader, where scenes, weights and the needed share of pixels support it."""
-        return self.leader.algorithm if self._headline().kind == "take" else None
+        return self.places[0].algorithm if self._headline().kind == "take" else None
 
     @property
     def rivals(self) -> tuple[str, ...]:
         """Algorithms that may be as good as the leader, in the order of the places."""
-        if self.winner is not None:
-            return ()
-        names = {place.algorithm for place in (*self.open, *self.equal)} | {self.need_leader}
+        names = {*self.open, *self.equal, self.need_leader} if self.winner is None else ()
         return tuple(place.algorithm for place in self.places[1:] if place.algorithm in names)
 
     @property
     def claims(self) -> tuple[Claim, ...]:
         """The verdict, the headline first."""
-        return (self._headline(), *self._details())
+        headline = self._headline()
+        return (headline, *self._details(headline.kind))
 
     def _headline(self) -> Claim:
-        leader = self.leader
-        numbers = {"scenes": float(self.units), "least": float(self.least_scenes), "tolerance": self.tolerance}
-        claim = Claim("take", (leader.algorithm,), numbers, {"purpose": self.purpose})
+        leader, least = self.places[0], least_scenes(self.alpha)
+        name, purpose = leader.algorithm, {"purpose": self.purpose}
+        numbers = {"scenes": float(self.units), "least": float(least), "tolerance": self.tolerance}
         if len(self.places) == 1:
-            return replace(claim, kind="only-one")
+            return Claim("only-one", (name,), numbers, purpose)
         if little_measured(self.measured_share):
-            return replace(claim, kind="little-measured")
+            return Claim("little-measured", (name,), numbers, purpose)
         if self.equal:
-            return replace(claim, kind="equal", names=(leader.algorithm, *(place.algorithm for place in self.equal)))
+            return Claim("equal", (name, *self.equal), numbers, purpose)
         if len(self.scenes) == 1:
-            return replace(claim, kind="one-scene", names=(leader.algorithm, self.scenes[0]))
-        if self.too_few_scenes:
-            return replace(claim, kind="few-scenes")
+            return Claim("one-scene", (name, self.scenes[0]), numbers, purpose)
+        if self.units < least:
+            return Claim("few-scenes", (name,), numbers, purpose)
         if self.open:
-            return replace(claim, kind="ahead", names=(leader.algorithm, *(place.algorithm for place in self.open)))
+            return Claim("ahead", (name, *self.open), numbers, purpose)
         if self.need_leader is not None:
-            names = (leader.algorithm, self.need_leader)
-            return replace(claim, kind="need-decides", names=names, numbers={"need": self.need})
+            return Claim("need-decides", (name, self.need_leader), {"need": self.need}, purpose)
         if leader.first < LEAST_FIRST:
             other = max(self.places[1:], key=lambda place: place.first)
             shares = {"first_share": leader.first, "other": other.first}
-            return replace(claim, kind="weights-decide", names=(leader.algorithm, other.algorithm), numbers=shares)
-        return claim
+            return Claim("weights-decide", (name, other.algorithm), shares, purpose)
+        return Claim("take", (name,), numbers, purpose)
 
-    def _details(self) -> Iterator[Claim]:
-        kind = self._headline().kind
-        leader = self.leader
+    def _details(self, kind: str) -> Iterator[Claim]:
+        leader, scenes = self.places[0], float(self.units)
+        name, tolerance = leader.algorithm, {"tolerance": self.tolerance}
         if kind == "take":
-            yield Claim("no-other-better", (leader.algorithm,), {"tolerance": self.tolerance})
-        if kind == "equal" and (others := [place.algorithm for place in self.open if place not in self.equal]):
-            yield Claim("others-open", tuple(others), {"tolerance": self.tolerance})
+            yield Claim("no-other-better", (name,), tolerance)
+        if kind == "equal" and (others := [other for other in self.open if other not in self.equal]):
+            yield Claim("others-open", tuple(others), tolerance)
         if kind in ("take", "few-scenes", "ahead"):
-            yield self._certainty()
+            ranks = {"first_share": leader.first, "low": leader.rank_low, "high": leader.rank_high}
+            yield Claim("certainty", (name,), ranks | {"terms": self.terms})
         if kind == "ahead" and self.scenes_needed is not None:
-            names = (leader.algorithm, self.open[0].algorithm)
-            yield Claim("scenes-needed", names, {"needed": self.scenes_needed, "scenes": float(self.units)})
+            yield Claim("scenes-needed", (name, self.open[0]), {"needed": self.scenes_needed, "scenes": scenes})
         if kind in ("take", "ahead") and self.nearest_tie is not None:
             yield break_even_claim(self.nearest_tie)
         if kind == "take":
-            bound = {"scenes": float(self.units), "share": min(1.0, 3 / self.units)}
-            yield Claim("failures-possible", (leader.algorithm, *self.worst_scenes), bound)
+            bound = {"scenes": scenes, "share": min(1.0, 3 / self.units)}
+            yield Claim("failures-possible", (name, *self.worst_scenes), bound)
         if kind != "only-one" and self.weight_distance > PROPORTIONATE:
-            yield from (
-                Claim("disproportion", (one.term,), {"weight": one.weight, "share": one.share})
-                for one in self.disproportions
-            )
-        for name, terms in self.stand_ins.items():
-            yield Claim("stands-in", (name, *terms))
+            for one in self.disproportions:
+                yield Claim("disproportion", (one.term,), {"weight": one.weight, "share": one.share})
+        for stand_in, terms in self.stand_ins.items():
+            yield Claim("stands-in", (stand_in, *terms))
         yield from partly_measured(self.measured_share)
         if leader.completeness is not None and leader.completeness < COMPLETE and kind != "only-one":
             numbers = {"lost": 1 - leader.completeness, "charged": leader.charged / leader.score if leader.score else 0}
-            yield Claim("incomplete", (leader.algorithm,), numbers)
-
-    def _certainty(self) -> Claim:
-        leader = self.leader
-        numbers = {"first_share": leader.first, "low": leader.rank_low, "high": leader.rank_high, "terms": self.terms}
-        return Claim("certainty", (leader.algorithm,), numbers)
+            yield Claim("incomplete", (name,), numbers)
 
 
 class WorstScene(NamedTuple):
@@ -252,19 +228,20 @@ class Settings(NamedTuple):
             raise StereogaugeError(f"The certainty of an answer needs at least one draw; found {self.draws}.")
 
 
-def considered(shares: Mapping[str, float], need: float) -> list[str]:
+def considered(cube: ScoreCube, need: float) -> list[str]:
     """The algorithms with a value at the needed share of the pixels; all of them where none has."""
-    return [name for name, share in shares.items() if not share < need - 1e-9] or list(shares)
+    return [name for name, share in completeness_of(cube).items() if not share < need - 1e-9] or list(cube.algorithms)
 
 
-def not_considered(shares: Mapping[str, float], need: float) -> list[Dropped]:
-    """The other algorithms, with the reason."""
-    kept = considered(shares, need)
-    needed = stated_percent(need)
-    covered = {name: percents_apart(share, need)[0] for name, share in shares.items() if name not in kept}
+def not_considered(cube: ScoreCube) -> list[Dropped]:
+    """The algorithms with a value at fewer pixels than the cube's least coverage, with the reason."""
+    need = cube.least_coverage
+    kept, needed = considered(cube, need), stated_percent(need)
+    reason = "it covers {} of the pixels, and {} are needed"
     return [
-        Dropped("algorithm", name, f"it covers {share} of the pixels, and {needed} are needed", cause="need")
-        for name, share in covered.items()
+        Dropped("algorithm", name, reason.format(percents_apart(share, need)[0], needed), cause="need")
+        for name, share in completeness_of(cube).items()
+        if name not in kept
     ]
 
 
@@ -275,24 +252,22 @@ def compared_scores(
 
     Answers and explanations read them here, so both compare on the same scenes and by the same scales.
     """
-    need, shares = cube.least_coverage, completeness_of(cube)
-    enough = considered(shares, need)
-    kept = [name for name in cube.algorithms if name in enough or name in also]
+    left_out = [one for one in not_considered(cube) if one.name not in also]
+    names = {one.name for one in left_out}
+    kept = [name for name in cube.algorithms if name not in names]
     score, selection = weigh(cube.select(algorithms=kept), profile=purpose, missing=rule)
-    left_out = (one for one in not_considered(shares, need) if one.name not in kept)
     return score, replace(selection, dropped=(*selection.dropped, *left_out))
 
 
 def need_leader(cube: ScoreCube, purpose: Profile, rule: MissingRule, leader: str) -> str | None:
     """Who would lead if the needed share of pixels were a little smaller or larger; None where the leader stays."""
-    shares, now = completeness_of(cube), cube.least_coverage
+    now = cube.least_coverage
     for need in (now - NEED_CHANGE, min(1.0, now + NEED_CHANGE)):
-        kept = considered(shares, need)
-        if kept == considered(shares, now):
-            continue
-        score, _ = weigh(cube.select(algorithms=kept), profile=purpose, missing=rule)
-        if score.algorithms[score.order[0]] != leader:
-            return str(score.algorithms[score.order[0]])
+        if (kept := considered(cube, need)) != considered(cube, now):
+            score, _ = weigh(cube.select(algorithms=kept), profile=purpose, missing=rule)
+            first: str = score.algorithms[score.order[0]]
+            if first != leader:
+                return first
     return None
 
 
@@ -399,10 +374,10 @@ def worst_scenes(score: WeightedScore) -> tuple[WorstScene, ...]:
     )
 
 
-def scenes_needed(score: WeightedScore, verdict: Verdict) -> int | None:
+def scenes_needed(score: WeightedScore, places: Sequence[Place], settings: Settings) -> int | None:
     """How many scenes would distinguish the leader from the first that is open; None where that is not estimated."""
-    if not verdict.open or verdict.too_few_scenes or verdict.units >= MANY_SCENES:
+    rival = next((place.algorithm for place in places if place.open), None)
+    if rival is None or not least_scenes(settings.alpha) <= score.costs.units < MANY_SCENES:
         return None
-    first, rival = int(score.order[0]), score.algorithms.index(verdict.open[0].algorithm)
-    gap = score.behind(first, verdict.tolerance)[rival]
-    return scenes_for_pair(gap, verdict.alpha) if gap.any() else None
+    gap = score.behind(int(score.order[0]), settings.tolerance)[score.algorithms.index(rival)]
+    return scenes_for_pair(gap, settings.alpha) if gap.any() else None

@@ -39,154 +39,110 @@ class Claim(Struct, frozen=True):
 
 Parts = tuple[str, str]
 """A headline and the detail that follows it; either may be empty."""
-COMPARED = "Its score is {better:number} against {other:number}, and lower is better."
-TEMPLATES: Mapping[str, Parts] = {
+HEADLINES: Mapping[str, str] = {
     # Which algorithm to take, by weights.
-    "take": ("{purpose}, take {first}", ""),
-    "ahead": (
-        "{purpose}, {first} is ahead, but {scenes:count scene} do not rule out that {others} {others_are} "
-        "{tolerance:better or as good}",
-        "",
-    ),
-    "no-other-better": ("", "No other is likely to be {tolerance:better or better}."),
-    "only-one": ("{first} is the only algorithm that can be compared here", "So there is nothing to choose from."),
-    "little-measured": (
-        "{purpose}, too little is measured for a choice",
-        "On the measured part {first} has the best score.",
-    ),
-    "one-scene": (
-        "{purpose}, {first} has the best score on {second}",
-        "One scene does not show whether it would lead on others: evaluate more scenes before you choose.",
-    ),
-    "equal": ("{purpose}, {names} have the same score on {scenes:count scene}", ""),
-    "others-open": ("", "{names} may also be {tolerance:better or as good}."),
-    "few-scenes": (
-        "{purpose}, {first} has the best score on {scenes:count independent scene}, too few to rule out chance",
-        "At least {least:.0f} are needed.",
-    ),
-    "need-decides": (
-        "{purpose}, the choice depends on how many pixels need a value",
-        "{first} leads where {need:percent} of them do, but {second} would lead with slightly more or fewer.",
-    ),
-    "weights-decide": (
-        "{purpose}, the choice depends on the weights",
-        "{first} leads with these, but is first in only {first_share:percent} of small changes of them, and {second} "
-        "in {other:percent}.",
-    ),
-    "scenes-needed": (
-        "",
-        "At least {needed:.0f} scenes would be needed to tell {first} from {second}; there are {scenes:.0f}.",
-    ),
-    "partly-measured": (
-        "",
-        "{unmeasured:Percent} of the weight is not measured here, so this is based on the rest.",
-    ),
-    "incomplete": (
-        "",
-        "{first} gives no value at {lost:percent} of the pixels; they are charged and make {charged:percent} of its "
-        "score.",
-    ),
-    "no-break-even": ("", "No other weight of one property or metric alone would put {first} first."),
-    # What an answer cannot say.
-    "scenes-left-out": (
-        "",
-        "Compared on {scenes:.0f} of {asked:.0f} scenes, because not every algorithm has scores on the others.",
-    ),
-    "one-place": (
-        "",
-        "{scenes:count scene} are {units:.0f} independent ones, since scenes of one place count as one: {names}.",
-    ),
-    "size-guessed": (
-        "",
-        "The size of {names} relative to full resolution is not stated; it is guessed from the image width.",
-    ),
-    "other-width": (
-        "",
-        "The thresholds of {names} are meant for images about {meant:.0f} px wide. These are about {found:.0f} px"
-        " wide, where the same error in px is a {effect} one.",
-    ),
-    "not-compared": ("", "{names} {names_are} not compared: {reason}."),
-    "last-place": ("", "{first} {reason}."),
-    "columns-left-out": ("", "Left out: {names} ({reason})."),
-    "no-usual-range": (
-        "",
-        "No usual range is known for {names}: the worst score here counts as 1, so other algorithms in the selection "
-        "would change the score.",
-    ),
-    "one-dataset": ("", "All scenes are from {first}: other kinds of scenes are not measured."),
+    "take": "{purpose}, take {first}",
+    "ahead": "{purpose}, {first} is ahead, but {scenes:count scene} do not rule out that {others} {others_are} "
+    "{tolerance:better or as good}",
+    "only-one": "{first} is the only algorithm that can be compared here",
+    "little-measured": "{purpose}, too little is measured for a choice",
+    "one-scene": "{purpose}, {first} has the best score on {second}",
+    "equal": "{purpose}, {names} have the same score on {scenes:count scene}",
+    "few-scenes": "{purpose}, {first} has the best score on {scenes:count independent scene}, too few to rule out "
+    "chance",
+    "need-decides": "{purpose}, the choice depends on how many pixels need a value",
+    "weights-decide": "{purpose}, the choice depends on the weights",
     # Requirements: who meets them.
-    "nothing-required": (
-        "For {purpose}, nothing is required of an algorithm",
-        "State a tolerance, an object or a time.",
-    ),
-    "requirements-unmeasured": (
-        "For {purpose}, nothing of what is required is measured in these scores",
-        "Not measured: {names}.",
-    ),
-    "out-of-reach": (
-        "For {purpose}, no algorithm can keep {tolerance:g} m at {at:g} m with this camera",
-        "A precision of {precision:g} px keeps it up to {reach:.3g} m. A baseline of {baseline:.3g} m would reach it.",
-    ),
-    "none-meets": ("For {purpose}, no algorithm meets every requirement", "{first} comes nearest."),
-    "weights-choose": ("{names} meet every requirement", ""),
-    "weights-cannot-choose": (
-        "{names} meet every requirement that is measured",
-        "{leader} has the best score among them, which is no answer yet.",
-    ),
-    "not-checked": ("", "Not measured, so not checked: {names}."),
-    "unmeasured-requirement": ("", "The {words} of {first} is not measured."),
-    # What the camera allows, and how requirements become limits on columns.
-    "depth-step": (
-        "",
-        "One step of {precision:g} px of disparity at {far:g} m is {step:number} m of depth (Z²·δ / (f·B − Z·δ), with "
-        "f·B = {focal_baseline:.4g} px·m).",
-    ),
-    "within-reach": ("", "{tolerance:g} m can be kept up to {reach:.3g} m."),
-    "camera-out-of-reach": (
-        "",
-        "No algorithm can keep {tolerance:g} m at {at:g} m with this camera: a precision of {precision:g} px keeps it "
-        "up to {reach:.3g} m. A baseline of {baseline:.3g} m would reach it.",
-    ),
-    "below-a-pixel": (
-        "",
-        "An object of {size:g} m covers less than a pixel at {at:g} m, so no algorithm can see it there; beyond "
-        "{fills:.3g} m it does not fill one.",
-    ),
+    "nothing-required": "For {purpose}, nothing is required of an algorithm",
+    "requirements-unmeasured": "For {purpose}, nothing of what is required is measured in these scores",
+    "out-of-reach": "For {purpose}, no algorithm can keep {tolerance:g} m at {at:g} m with this camera",
+    "none-meets": "For {purpose}, no algorithm meets every requirement",
+    "weights-choose": "{names} meet every requirement",
+    "weights-cannot-choose": "{names} meet every requirement that is measured",
     # Why one algorithm is above another.
-    "same-score": ("{purpose}, {first} and {second} have the same score, {score:number}", ""),
-    "better": ("{purpose}, {first} is better than {second}", COMPARED),
-    "better-on-part": (
-        "{purpose}, {first} has a better score than {second} on the measured part, which is too little for a choice",
-        COMPARED,
-    ),
-    "ahead-of": (
-        "{purpose}, {first} is ahead of {second}, but {scenes:count independent scene} do not rule out that {second} "
-        "is {tolerance:better or as good}",
-        COMPARED,
-    ),
-    "ahead-on-few": (
-        "{purpose}, {first} has a better score than {second} on {scenes:count independent scene}, too few to rule out "
-        "chance",
-        COMPARED,
-    ),
-    "ahead-on": ("", "{first} is ahead on {ahead:.0f} of {scenes:.0f} scenes, most on {others}."),
-    "lead-by-region": ("", "By region, most of the lead of {first} is from {others}."),
-    "common-shift": (
-        "",
-        "Most of the lead of {first} is from a common shift: the errors of {second} differ from those of {first} by "
-        "{shift:+.2f} px on average.",
-    ),
-    "unattributed": ("", "{share:Percent} of the difference cannot be attributed to a region."),
+    "same-score": "{purpose}, {first} and {second} have the same score, {score:number}",
+    "better": "{purpose}, {first} is better than {second}",
+    "better-on-part": "{purpose}, {first} has a better score than {second} on the measured part, which is too little "
+    "for a choice",
+    "ahead-of": "{purpose}, {first} is ahead of {second}, but {scenes:count independent scene} do not rule out that "
+    "{second} is {tolerance:better or as good}",
+    "ahead-on-few": "{purpose}, {first} has a better score than {second} on {scenes:count independent scene}, too "
+    "few to rule out chance",
     # The verdict of a gate.
-    "gate-passed": ("Nothing got worse than allowed in {checks:count check}", ""),
-    "gate-failed": ("{failed:.0f} of {checks:.0f} checks failed: {names}", ""),
-    "only-in-baseline": ("", "Not compared, because only the baseline has them: {names}."),
+    "gate-passed": "Nothing got worse than allowed in {checks:count check}",
+    "gate-failed": "{failed:.0f} of {checks:.0f} checks failed: {names}",
 }
-"""Headline and detail of each kind of claim, in terms of its names, numbers and texts.
+"""What the first claim of a statement says, in terms of its names, numbers and texts; the full stop is added.
 
-A headline gets its full stop when it is written. `first` and `second` are the first names, `names` all of them and
-`others` those after the first.
+`first` and `second` are the first names, `names` all of them and `others` those after the first.
 """
+COMPARED = "Its score is {better:number} against {other:number}, and lower is better."
+DETAILS: Mapping[str, str] = {
+    # Which algorithm to take, by weights.
+    "no-other-better": "No other is likely to be {tolerance:better or better}.",
+    "only-one": "So there is nothing to choose from.",
+    "little-measured": "On the measured part {first} has the best score.",
+    "one-scene": "One scene does not show whether it would lead on others: evaluate more scenes before you choose.",
+    "others-open": "{names} may also be {tolerance:better or as good}.",
+    "few-scenes": "At least {least:.0f} are needed.",
+    "need-decides": "{first} leads where {need:percent} of them do, but {second} would lead with slightly more or "
+    "fewer.",
+    "weights-decide": "{first} leads with these, but is first in only {first_share:percent} of small changes of "
+    "them, and {second} in {other:percent}.",
+    "break-even": "If {of} weighed {tie:instead of {weight}}, {first} would lead.",
+    "scenes-needed": "At least {needed:.0f} scenes would be needed to tell {first} from {second}; there are "
+    "{scenes:.0f}.",
+    "partly-measured": "{unmeasured:Percent} of the weight is not measured here, so this is based on the rest.",
+    "incomplete": "{first} gives no value at {lost:percent} of the pixels; they are charged and make "
+    "{charged:percent} of its score.",
+    "no-break-even": "No other weight of one property or metric alone would put {first} first.",
+    # What an answer cannot say.
+    "scenes-left-out": "Compared on {scenes:.0f} of {asked:.0f} scenes, because not every algorithm has scores on "
+    "the others.",
+    "one-place": "{scenes:count scene} are {units:.0f} independent ones, since scenes of one place count as one: "
+    "{names}.",
+    "size-guessed": "The size of {names} relative to full resolution is not stated; it is guessed from the image "
+    "width.",
+    "other-width": "The thresholds of {names} are meant for images about {meant:.0f} px wide. These are about "
+    "{found:.0f} px wide, where the same error in px is a {effect} one.",
+    "not-compared": "{names} {names_are} not compared: {reason}.",
+    "last-place": "{first} {reason}.",
+    "columns-left-out": "Left out: {names} ({reason}).",
+    "no-usual-range": "No usual range is known for {names}: the worst score here counts as 1, so other algorithms in "
+    "the selection would change the score.",
+    "one-dataset": "All scenes are from {first}: other kinds of scenes are not measured.",
+    # Requirements: who meets them.
+    "nothing-required": "State a tolerance, an object or a time.",
+    "requirements-unmeasured": "Not measured: {names}.",
+    "out-of-reach": "A precision of {precision:g} px keeps it up to {reach:.3g} m. A baseline of {baseline:.3g} m "
+    "would reach it.",
+    "none-meets": "{first} comes nearest.",
+    "weights-cannot-choose": "{leader} has the best score among them, which is no answer yet.",
+    "not-checked": "Not measured, so not checked: {names}.",
+    "unmeasured-requirement": "The {words} of {first} is not measured.",
+    "misses": "The {words} of {first} is {value:in {unit}}; the limit is {limit:in {unit}}.",
+    # What the camera allows, and how requirements become limits on columns.
+    "depth-step": "One step of {precision:g} px of disparity at {far:g} m is {step:number} m of depth (Z²·δ / (f·B − "
+    "Z·δ), with f·B = {focal_baseline:.4g} px·m).",
+    "within-reach": "{tolerance:g} m can be kept up to {reach:.3g} m.",
+    "camera-out-of-reach": "No algorithm can keep {tolerance:g} m at {at:g} m with this camera: a precision of "
+    "{precision:g} px keeps it up to {reach:.3g} m. A baseline of {baseline:.3g} m would reach it.",
+    "below-a-pixel": "An object of {size:g} m covers less than a pixel at {at:g} m, so no algorithm can see it "
+    "there; beyond {fills:.3g} m it does not fill one.",
+    # Why one algorithm is above another.
+    "better": COMPARED,
+    "better-on-part": COMPARED,
+    "ahead-of": COMPARED,
+    "ahead-on-few": COMPARED,
+    "ahead-on": "{first} is ahead on {ahead:.0f} of {scenes:.0f} scenes, most on {others}.",
+    "lead-by-region": "By region, most of the lead of {first} is from {others}.",
+    "common-shift": "Most of the lead of {first} is from a common shift: the errors of {second} differ from those of "
+    "{first} by {shift:+.2f} px on average.",
+    "unattributed": "{share:Percent} of the difference cannot be attributed to a region.",
+    # The verdict of a gate.
+    "only-in-baseline": "Not compared, because only the baseline has them: {names}.",
+}
+"""What a claim says after its headline, or alone."""
 LIMITS: Mapping[str, Parts] = {
     "tolerance": (
         "share of depths off by more than {tolerance:g} m",
@@ -248,8 +204,9 @@ def written(claim: Claim) -> Parts:
     """Headline and detail of one claim."""
     if claim.kind in SPECIAL:
         return SPECIAL[claim.kind](claim)
-    headline, detail = TEMPLATES[claim.kind]
-    return _sentence(_filled(headline, claim)), _sentence(_filled(detail, claim))
+    templates = HEADLINES.get(claim.kind, ""), DETAILS.get(claim.kind, "")
+    headline, detail = (_sentence(_filled(template, claim)) for template in templates)
+    return headline, detail
 
 
 def phrases(claim: Claim) -> Parts:
@@ -259,23 +216,29 @@ def phrases(claim: Claim) -> Parts:
 
 
 class _Formatter(string.Formatter):
-    """Understands `{share:percent}`, `{step:number}` and `{scenes:count scene}` besides Python's own formats.
+    """Understands `{share:percent}`, `{step:number}`, `{value:in px}` and `{scenes:count scene}` besides Python's own
+    formats.
 
     `{share:Percent}` begins a sentence; `{tolerance:better or as good}` is "more than 5 % better", and "as good" where
-    no difference is tolerated.
+    no difference is tolerated; `{tie:instead of 0.2}` is "twice as much" for 0.4.
     """
 
     def format_field(self, value: Any, spec: str) -> str:
-        if spec == "percent":
-            return percent(value)
-        if spec == "Percent":
-            return percent(value).capitalize()
-        if spec == "number":
-            return number_text(value)
-        if spec.startswith("count "):
-            return counted(int(value), spec.removeprefix("count "))
-        if spec.startswith("better or "):
-            return f"more than {stated_percent(value)} better" if value else spec.removeprefix("better or ")
+        match spec.partition(" "):
+            case "percent", *_:
+                return percent(value)
+            case "Percent", *_:
+                return percent(value).capitalize()
+            case "number", *_:
+                return number_text(value)
+            case "in", _, unit:
+                return with_unit(value, unit)
+            case "count", _, noun:
+                return counted(int(value), noun)
+            case "better", _, other:
+                return f"more than {stated_percent(value)} better" if value else other.removeprefix("or ")
+            case "instead", _, other:
+                return times(float(other.removeprefix("of ")), value)
         return str(super().format_field(value, spec))
 
 
@@ -335,22 +298,17 @@ def _certainty(claim: Claim) -> Parts:
     return "", f"{name} {weights}; when these scenes are redrawn, its rank is {ranks} in 95 % of draws."
 
 
+def break_even_claim(tie: Tie) -> Claim:
+    """Which change of one weight would put another algorithm first."""
+    return Claim("break-even", (tie.rival,), {"weight": tie.weight, "tie": tie.tie}, {"of": tie.words})
+
+
 def _failures_possible(claim: Claim) -> Parts:
     """How many scenes could fail without being seen, and the scenes that are worst where some are."""
     first, *worst = claim.names
     scenes, share = counted(int(claim.numbers["scenes"]), "scene"), percent(claim.numbers["share"])
     its = f"; its worst {'are' if len(worst) > 1 else 'is'} {listed(worst)}" if worst else ""
     return "", _sentence(f"{scenes} cannot exclude a failure of {first} on up to {share} of scenes{its}")
-
-
-def break_even_claim(tie: Tie) -> Claim:
-    """Which change of one weight would put another algorithm first."""
-    return Claim("break-even", (tie.rival,), {"weight": tie.weight, "tie": tie.tie}, {"of": tie.words})
-
-
-def _break_even(claim: Claim) -> Parts:
-    changed = times(claim.numbers["weight"], claim.numbers["tie"])
-    return "", f"If {claim.texts['of']} weighed {changed}, {claim.names[0]} would lead."
 
 
 def _only_sure(claim: Claim) -> Parts:
@@ -362,14 +320,6 @@ def _only_sure(claim: Claim) -> Parts:
         f"Maps of different density make no fair order, since leaving pixels out would win it.{shown} Compare them on "
         f"the pixels that all of them estimate{command} or at equal density.",
     )
-
-
-def _disproportion(claim: Claim) -> Parts:
-    return "", disproportion_note(Disproportion(claim.names[0], claim.numbers["weight"], claim.numbers["share"]))
-
-
-def _stands_in(claim: Claim) -> Parts:
-    return "", stand_in_note(claim.names[0], claim.names[1:])
 
 
 def _measured(claim: Claim) -> Parts:
@@ -410,11 +360,6 @@ def _take_required(claim: Claim) -> Parts:
     return headline, f"{only}: {_margin(claim)}, in {draws}."
 
 
-def _misses(claim: Claim) -> Parts:
-    value, limit = (with_unit(claim.numbers[name], claim.texts["unit"]) for name in ("value", "limit"))
-    return "", f"The {claim.texts['words']} of {claim.names[0]} is {value}; the limit is {limit}."
-
-
 def _better_at(claim: Claim) -> Parts:
     """The terms in which one algorithm is better, its own score first where both have one."""
     name, *terms = claim.names
@@ -441,15 +386,13 @@ SPECIAL: Mapping[str, Callable[[Claim], Parts]] = {
     "certainty": _certainty,
     "charged-means": _charged_means,
     "failures-possible": _failures_possible,
-    "break-even": _break_even,
     "only-sure": _only_sure,
-    "disproportion": _disproportion,
-    "stands-in": _stands_in,
+    "disproportion": lambda claim: ("", disproportion_note(Disproportion(claim.names[0], **claim.numbers))),
+    "stands-in": lambda claim: ("", stand_in_note(claim.names[0], claim.names[1:])),
     "measured": _measured,
     "meets": _meets,
     "several-meet": _several_meet,
     "take-required": _take_required,
-    "misses": _misses,
     "better-at": _better_at,
     "unattributed-terms": _unattributed_terms,
 }

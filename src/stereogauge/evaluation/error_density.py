@@ -398,7 +398,7 @@ def stored_results(
 
     `find(algorithm, dataset, scene)` gives the record of a map; by default the store's.
     """
-    owners = dict(zip(cube.scenes, zip(cube.datasets, cube.scene_names, strict=True), strict=True))
+    owners = dict(zip(cube.scenes, cube.scene_keys, strict=True))
     scenes = {name: store.scene(*owner) for name, owner in owners.items()}
     scenes = {name: scene for name, scene in scenes.items() if scene.has("gt")}
     with_truth = {name: owners[name] for name in scenes}

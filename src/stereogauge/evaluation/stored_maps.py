@@ -44,14 +44,10 @@ class Origins(NamedTuple):
 
 def store_origins(store: Store, cube: ScoreCube, protocol: Protocol | None) -> Origins:
     """The origins that a store remembers, for the scenes of a cube."""
-    dataset: Mapping[str, str] = dict(zip(cube.scenes, cube.datasets, strict=True))
-
-    def bare(name: str) -> str:
-        return name.removeprefix(f"{dataset[name]}/")
-
+    keys = dict(zip(cube.scenes, cube.scene_keys, strict=True))
     return Origins(
-        scene=lambda name: store.scene(dataset[name], bare(name)),
-        source=lambda algorithm, name: store.map_source(algorithm, dataset[name], bare(name)),
+        scene=lambda name: store.scene(*keys[name]),
+        source=lambda algorithm, name: store.map_source(algorithm, *keys[name]),
         protocol=protocol,
     )
 
@@ -114,16 +110,11 @@ def meta_scores(
             maps = [as_disparity(load_disparity(source)) for source in sources if source is not None]
             for meta, disparity in meta_maps(maps, scene.gt).items() if maps else ():
                 made = evaluate_cell(disparity, regions, columns, algorithm=meta)
-                dataset, own = _keys(cube)[place]
+                dataset, own = cube.scene_keys[place]
                 scores += [replace(score, dataset=dataset, scene=own, protocol=cube.protocol) for score in made]
         except (StereogaugeError, OSError) as reason:
             reasons.append(f"{name}: {reason}")
-    facts = dict(zip(_keys(cube), cube.facts, strict=True)) if cube.facts else None
-    units = dict(zip(_keys(cube), cube.depth_units, strict=True)) if cube.depth_units else None
+    facts = dict(zip(cube.scene_keys, cube.facts, strict=True))
+    units = dict(zip(cube.scene_keys, cube.depth_units, strict=True))
     whole = ScoreCube.of(scores, facts=facts, depth_units=units, invalid=cube.invalid)
     return whole.limited(cube.least_coverage, cube.least_support), reasons
-
-
-def _keys(cube: ScoreCube) -> list[tuple[str, str]]:
-    datasets = cube.datasets or ("",) * len(cube.scenes)
-    return list(zip(datasets, cube.scene_names, strict=True))

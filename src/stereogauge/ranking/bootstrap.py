@@ -121,14 +121,9 @@ def bootstrap(
     scores: Scores,
     model: str = "middlebury",
     metrics: Iterable[str] | None = None,
-    regions: Iterable[str] | None = None,
-    scenes: Iterable[str] | None = None,
-    algorithms: Iterable[str] | None = None,
     *,
     missing: str = "common",
     missing_pixels: str = "charged",
-    least_coverage: float | None = None,
-    least_support: float | None = None,
     draws: int = DRAWS,
     level: float = LEVEL,
     seed: int = 0,
@@ -146,8 +141,7 @@ def bootstrap(
     if draws < 1:
         raise StereogaugeError(f"A bootstrap needs at least one draw; found {draws}.")
     declared = model_declaration(model)
-    cube = selected(scores, metrics, regions, scenes, algorithms).limited(least_coverage, least_support)
-    read, options = declared.read(cube, options)
+    read, options = declared.read(selected(scores, metrics), options)
     costs, selection = prepare(read, missing_rule(missing), missing_pixels_rule(missing_pixels))
     if costs.units < 2:
         raise StereogaugeError(

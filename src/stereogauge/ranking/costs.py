@@ -17,7 +17,7 @@ from stereogauge.errors import NothingLeftError, StereogaugeError
 from stereogauge.scores.aggregation import Gap, UsableScores, charged, column_costs, scene_shares, usable_scores
 from stereogauge.scores.column import Column, HasColumns
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.facts import SceneFacts, unit_means, usual_maximum
+from stereogauge.scores.facts import unit_means, usual_maximum
 from stereogauge.scores.scope import MissingPixels, MissingRule
 from stereogauge.scores.selection import Dropped, Selection
 
@@ -104,8 +104,6 @@ def twins(cube: ScoreCube) -> dict[int, int]:
     Two regions may hold the same pixels on all scenes (`disc` and `boundary` of Middlebury v2); they count once. Where
     pixels were not counted, nothing is taken for a repetition.
     """
-    if cube.counts is None:
-        return {}
     seen: dict[tuple[str, bytes, bytes], int] = {}
     found: dict[int, int] = {}
     for place, column in enumerate(cube.columns):
@@ -175,16 +173,13 @@ def prepare(
         rows = np.asarray((gaps.gap & keep).sum(axis=1) <= keep.sum() / 2)
         if 2 * rows.sum() < len(rows):
             rows = richest(gaps.gap[:, keep], gaps.sparse[:, keep], rows)
-    dropped += [
-        Dropped("algorithm", cube.algorithms[row], **gaps.reasons(row, gaps.gap[row] & keep))
-        for row in np.flatnonzero(~rows)
-    ]
+    dropped += [gaps.of_algorithm("algorithm", row, gaps.gap[row] & keep) for row in np.flatnonzero(~rows)]
     if rule in ("drop-column", "common"):
         partial: NDArray[np.bool_] = np.asarray(keep & (gaps.gap & ~gaps.sparse)[rows].any(axis=0))
         dropped += gaps.columns(partial, rows)
         keep = keep & ~partial
     dropped += [
-        Dropped("score", cube.algorithms[row], **gaps.reasons(row, gaps.sparse[row] & keep, f": {RANKED_LAST}"))
+        gaps.of_algorithm("score", row, gaps.sparse[row] & keep, f": {RANKED_LAST}")
         for row in np.flatnonzero(rows & (gaps.sparse & keep).any(axis=1))
     ]
     dropped += [
@@ -200,8 +195,9 @@ def prepare(
     matrix = matrix if rows.all() and keep.all() else matrix[np.ix_(rows, keep)]
     if gaps.gap.any():
         matrix[np.isnan(matrix)] = np.inf
-    scenes, scene_of = np.unique(gaps.scene_of[keep], return_inverse=True)
-    columns, column_of = np.unique(gaps.column_of[keep], return_inverse=True)
+    kept_scenes, kept_columns = np.divmod(np.flatnonzero(keep), len(cube.columns))
+    scenes, scene_of = np.unique(kept_scenes, return_inverse=True)
+    columns, column_of = np.unique(kept_columns, return_inverse=True)
     costs = Costs(
         algorithms=tuple(name for name, kept in zip(cube.algorithms, rows, strict=True) if kept),
         scenes=tuple(cube.scenes[scene] for scene in scenes),
@@ -228,10 +224,9 @@ def prepare(
 def _maxima(cube: ScoreCube) -> Values:
     """What counts as 1 in each flat column."""
     pixels = np.fmax.reduce(cube.support, axis=0)
-    facts = cube.facts or (SceneFacts(),) * len(cube.scenes)
     found = [
         usual_maximum(column, one, pixels[scene, place])
-        for scene, one in enumerate(facts)
+        for scene, one in enumerate(cube.facts)
         for place, column in enumerate(cube.columns)
     ]
     return np.array(found, np.float64)
@@ -240,54 +235,48 @@ def _maxima(cube: ScoreCube) -> Values:
 class _Gaps:
     """The gaps of a selection over its flat columns, with their reasons in words."""
 
-    def __init__(self, found: UsableScores, gap: NDArray[np.bool_], sparse: NDArray[np.bool_]) -> None:
+    def __init__(self, found: UsableScores, gap: Mask, sparse: Mask) -> None:
         self.found, self.gap, self.sparse = found, gap, sparse
-        self.cube = found.cube
-        shape = (len(self.cube.scenes), len(self.cube.columns))
-        self.scene_of, self.column_of = (part.ravel() for part in np.indices(shape))
-
-    def label(self, flat: np.intp) -> str:
-        return " ".join(self.parts(flat))
-
-    def parts(self, flat: np.intp) -> tuple[str, str]:
-        """The scene and the column."""
-        return self.cube.scenes[self.scene_of[flat]], str(self.cube.columns[self.column_of[flat]])
+        self.names = [(scene, str(column)) for scene in found.cube.scenes for column in found.cube.columns]
 
     def dropped(self, flat: np.intp, reason: str, cause: str) -> Dropped:
         """A column of one scene that is left out."""
-        return Dropped("column", self.label(flat), reason, *self.parts(flat), cause)
+        return Dropped("column", " ".join(self.names[flat]), reason, *self.names[flat], cause)
 
-    def gap_of(self, row: np.intp, flat: np.intp) -> Gap:
-        return self.found.gap_of(int(row), int(self.scene_of[flat]), int(self.column_of[flat]))
+    def gap_of(self, row: int | np.intp, flat: np.intp) -> Gap:
+        scene, column = divmod(int(flat), len(self.found.cube.columns))
+        return self.found.gap_of(int(row), scene, column)
 
     def reason_for_all(self, flat: np.intp) -> str:
         """Why a column says nothing about any algorithm."""
-        gaps = (self.gap_of(np.intp(row), flat) for row in range(len(self.cube.algorithms)))
+        gaps = (self.gap_of(row, flat) for row in range(len(self.gap)))
         reasons = {gap.reason for gap in gaps if gap.cause != "no score"}
         return f"{min(reasons)}: too few for a comparison" if reasons else "no algorithm has a score there"
 
-    def reasons(self, row: np.intp, flats: NDArray[np.bool_], end: str = "") -> dict[str, str]:
-        """Why an algorithm was left out: its first gap, and how many more; with the cause of that gap."""
-        places = np.flatnonzero(flats)
-        gap = self.gap_of(row, places[0])
+    def of_algorithm(self, kind: str, row: np.intp, flats: Mask, end: str = "") -> Dropped:
+        """An algorithm, or scores of one, with the first of these gaps, and how many more there are."""
+        first, *others = np.flatnonzero(flats)
+        gap = self.gap_of(row, first)
         link = "for" if gap.cause == "no score" else "of"
-        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
-        return {"reason": f"{gap.reason} {link} {self.label(places[0])}{more}{end}", "cause": gap.cause}
+        more = f" and {len(others)} more" if others else ""
+        reason = f"{gap.reason} {link} {' '.join(self.names[first])}{more}{end}"
+        return Dropped(kind, self.found.cube.algorithms[row], reason, cause=gap.cause)
 
-    def columns(self, partial: NDArray[np.bool_], rows: NDArray[np.bool_]) -> list[Dropped]:
+    def columns(self, partial: Mask, rows: Mask) -> list[Dropped]:
         """The columns that an algorithm lacks; a scene that loses all its columns is named once."""
-        if not partial.any():
-            return []
-        dropped = []
-        for scene, name in enumerate(self.cube.scenes):
-            inside = (self.scene_of == scene) & ~self.gap.all(axis=0)
-            flats = np.flatnonzero(partial & inside)
-            lacking = self.gap[:, flats].any(axis=1) & rows
-            names = ", ".join(self.cube.algorithms[row] for row in np.flatnonzero(lacking))
-            if len(flats) and len(flats) == inside.sum():
-                dropped.append(Dropped("scene", name, f"no score of {names}", cause="no score"))
-                continue
-            for flat in flats:
-                names = ", ".join(self.cube.algorithms[row] for row in np.flatnonzero(self.gap[:, flat] & rows))
-                dropped.append(self.dropped(flat, f"no score of {names}", "no score"))
+        cube, dropped = self.found.cube, []
+        known = np.flatnonzero(~self.gap.all(axis=0))
+        for scene, name in enumerate(cube.scenes):
+            inside = known[known // len(cube.columns) == scene]
+            flats = inside[partial[inside]]
+            if len(flats) and len(flats) == len(inside):
+                dropped.append(Dropped("scene", name, self._no_score(flats, rows), cause="no score"))
+            else:
+                dropped += [
+                    self.dropped(flat, self._no_score(flats[flats == flat], rows), "no score") for flat in flats
+                ]
         return dropped
+
+    def _no_score(self, flats: NDArray[np.intp], rows: Mask) -> str:
+        lacking = np.flatnonzero(self.gap[:, flats].any(axis=1) & rows)
+        return f"no score of {', '.join(self.found.cube.algorithms[row] for row in lacking)}"

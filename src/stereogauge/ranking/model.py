@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ENTRY_POINTS = "stereogauge.models"
-MODULES = ("middlebury", "extended", "pareto", "weighted")
 
 
 class Order(Struct, frozen=True, eq=False):

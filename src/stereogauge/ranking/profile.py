@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -80,7 +80,10 @@ class Profile(Struct, frozen=True):
         >>> Profile("mine", "Mine", "", {"bad@4": 0.5, "rms": 0.25, "quantile@95": 0.25}).thresholds
         ('bad@4',)
         """
-        return tuple(term for term, weight in self.weights.items() if weight > 0 and _in_pixels(term))
+        parameters = {
+            term: parse_column(term)[0].metric.parameters for term, weight in self.weights.items() if weight > 0
+        }
+        return tuple(term for term, own in parameters.items() if any(one.unit == "px" for one in own))
 
     @property
     def purpose(self) -> str:
@@ -96,44 +99,31 @@ class Profile(Struct, frozen=True):
 error). On a sparse ground truth nothing stands in for d-fat and d-thin.'
         """
         shares: dict[str, float] = {}
-        metrics: dict[str, list[str]] = {}
+        metrics: dict[str, dict[str, None]] = {}
+        replaced: dict[tuple[str, ...], list[str]] = {}  # what needs a dense ground truth, by what stands in for it
         for term, weight in self.weights.items():
             if weight > 0:
-                name = lower_first(parse_column(term)[0].metric.name)
-                shares[property_of(term)] = shares.get(property_of(term), 0.0) + weight
-                metrics.setdefault(property_of(term), []).append(name)
-        parts = [
-            f"{name} {100 * shares[name]:.0f} % ({', '.join(dict.fromkeys(metrics[name]))})"
-            for name in sorted(shares, key=lambda name: -shares[name])
-        ]
-        meant = f" Thresholds in px are for images about {self.image_width:g} px wide."
-        wide = meant if self.image_width and self.thresholds else ""
-        return f"{self.description} Weighs {listed(parts, len(parts))}.{self._on_sparse_truth}{wide}".strip()
-
-    @property
-    def _on_sparse_truth(self) -> str:
-        """Which metrics stand in for those that need a dense ground truth, as a sentence after another one."""
-        groups: dict[tuple[str, ...], list[str]] = {}
-        for term, weight in self.weights.items():
-            if weight > 0 and property_of(term) != ACCURACY:
-                groups.setdefault(self.stand_ins.get(term, ()), []).append(term)
-        if not groups or self.standing_in:
-            return ""
-        alone = groups.pop((), [])
-        without = listed(alone, len(alone)) if alone else ""
-        pairs = [f"{_either(names)} for {listed(terms, len(terms))}" for names, terms in groups.items()]
-        if not pairs:
-            return f" On a sparse ground truth nothing stands in for {without}."
-        pairs += [f"nothing for {without}"] if without else []
-        return f" On a sparse ground truth these stand in: {'; '.join(pairs)}."
-
-
-def _either(names: Sequence[str]) -> str:
-    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
-def _in_pixels(term: str) -> bool:
-    return any(parameter.unit == "px" for parameter in parse_column(term)[0].metric.parameters)
+                kind = property_of(term)
+                shares[kind] = shares.get(kind, 0.0) + weight
+                metrics.setdefault(kind, {})[lower_first(parse_column(term)[0].metric.name)] = None
+                if kind != ACCURACY:
+                    replaced.setdefault(self.stand_ins.get(term, ()), []).append(term)
+        order = sorted(shares, key=lambda kind: -shares[kind])
+        parts = [f"{kind} {100 * shares[kind]:.0f} % ({', '.join(metrics[kind])})" for kind in order]
+        sentences = [self.description, f"Weighs {listed(parts, len(parts))}."]
+        if replaced and not self.standing_in:
+            alone = replaced.pop((), [])
+            without = listed(alone, len(alone)) if alone else ""
+            pairs = []
+            for names, terms in replaced.items():
+                either = " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+                pairs.append(f"{either} for {listed(terms, len(terms))}")
+            pairs += [f"nothing for {without}"] if pairs and without else []
+            found = f"these stand in: {'; '.join(pairs)}" if pairs else f"nothing stands in for {without}"
+            sentences.append(f"On a sparse ground truth {found}.")
+        if self.image_width and self.thresholds:
+            sentences.append(f"Thresholds in px are for images about {self.image_width:g} px wide.")
+        return " ".join(filter(None, sentences))
 
 
 def checked_weights(weights: Mapping[str, float], owner: str, table: str = "") -> dict[str, float]:

@@ -26,12 +26,6 @@ AT_ONCE = 8192
 """Values that are ranked together: few enough that they stay in the cache, and their memory with the process."""
 
 
-def tie_rule(text: str) -> Ties:
-    """The rule that `text` names: `min` (competition ranks 1 2 2 4), `average` (1 2.5 2.5 4) or `dense` (1 2 2 3)."""
-    rule: Ties = one_of("rule for ties", text, get_args(Ties))
-    return rule
-
-
 def tied_ranks(values: Values, ties: Ties = "average", axis: int = -1) -> Values:
     """Ranks along an axis, 1 for the smallest; NaN along the whole line where one of its values is NaN.
 
@@ -82,9 +76,10 @@ def _ascending_ranks(larger: NDArray[np.bool_], ties: Ties) -> Values:
 def column_ranks(costs: Values, ties: str = "min") -> Values:
     """Rank of each algorithm in each column, 1 for the lowest cost; costs and ranks of shape (algorithms, columns).
 
-    A gap (+inf, from the rule `worst`) takes the last rank: the number of algorithms, or the last dense rank.
+    `ties` is `min` (competition ranks 1 2 2 4), `average` (1 2.5 2.5 4) or `dense` (1 2 2 3). A gap (+inf, from the
+    rule `worst`) takes the last rank: the number of algorithms, or the last dense rank.
     """
-    rule = tie_rule(ties)
+    rule: Ties = one_of("rule for ties", ties, get_args(Ties))
     ranks = tied_ranks(costs, rule, axis=0)
     gaps = np.isposinf(costs)
     if rule != "dense" and gaps.any():

@@ -109,9 +109,7 @@ def scatter(cube: ScoreCube, x: str, y: str) -> Scatter:
     """
     first, second = cube.column(x), cube.column(y)
     x_values, y_values = (_usable(cube)[:, :, place] for place in (first, second))
-    fits = tuple(
-        SceneFit(scene, *line(x_values[:, index], y_values[:, index])) for index, scene in enumerate(cube.scenes)
-    )
+    fits = tuple(SceneFit(name, *line(*pair)) for name, *pair in zip(cube.scenes, x_values.T, y_values.T, strict=True))
     overall = line(x_values.ravel(), y_values.ravel())[2]
     selected = cube.take(columns=[first, second] if first != second else [first])
     return Scatter(Selection.of(selected), cube.columns[first], cube.columns[second], x_values, y_values, fits, overall)
@@ -153,20 +151,21 @@ class ScoreHistogram(NamedTuple):
 
 def score_histogram(cube: ScoreCube, column: str, mark: tuple[str, ...] = (), bins: int = 20) -> ScoreHistogram:
     """The histogram of one column's scores over all scenes and algorithms: finite ones that may enter an order."""
-    column_index = cube.column(column)
+    place = cube.column(column)
+    chosen = cube.columns[place]
     for name in mark:
         one_of("algorithm of these scores", name, cube.algorithms)
-    scores = _usable(cube)[:, :, column_index]
+    scores = _usable(cube)[:, :, place]
     finite = scores[np.isfinite(scores)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (np.nan, np.nan)
-    declared = cube.columns[column_index].declared.metric
+    declared = chosen.declared.metric
     start = declared.range[0] if declared.range[0] == 0 else low
     span = (start, high if high > start else start + 1.0) if finite.size else (0.0, 1.0)
     counts, edges = np.histogram(finite, bins=bins, range=span)
-    usual = maximum(cube.columns[column_index].metric)
+    usual = maximum(chosen.metric)
     return ScoreHistogram(
-        selection=Selection.of(cube.take(columns=[column_index])),
-        column=cube.columns[column_index],
+        selection=Selection.of(cube.take(columns=[place])),
+        column=chosen,
         edges=edges,
         counts=counts.astype(np.int64),
         marked={name: scores[cube.algorithms.index(name)] for name in mark},
@@ -206,49 +205,25 @@ def subset_experiment(cube: ScoreCube) -> SubsetExperiment:
     pixel set.
     """
     bound = [column for column in cube.columns if column.declared.metric.region is not None]
-    whole = cube.columns[cube.column(_everywhere(cube, {column.region for column in bound}))]
+    sets = {column.region for column in bound}
+    regions = [column.region for column in cube.columns if column.metric == "rms" and column.region not in sets]
+    usual = [name for name in ("all", "nonocc") if name in regions]
+    whole = cube.columns[cube.column(f"rms:{[*usual, *regions, 'all'][0]}")]
     rows = []
     for column in bound:
         subset = Column("rms", column.region)
-        if subset not in cube.columns:
-            continue
-        rows.append(
-            SubsetComparison(
-                column.metric,
-                column.region,
-                _r_squared(cube, column, whole),
-                _r_squared(cube, column, subset),
-                _kendall(cube, column, whole),
-                _kendall(cube, column, subset),
-            )
-        )
+        if subset in cube.columns:
+            compared = column, whole, subset
+            own, *others = (cube.values[:, :, cube.columns.index(one)].ravel() for one in compared)
+            orders = {str(one): rank(cube, "middlebury", metrics=[str(one)], missing="worst") for one in compared}
+            r_squared, kendall = [line(own, other)[2] for other in others], agreement(orders).kendall[0, 1:].tolist()
+            rows.append(SubsetComparison(column.metric, column.region, *r_squared, *kendall))
     if not rows:
         raise StereogaugeError(
             "The experiment with rms on each metric's own pixels needs such a metric and rms on its pixel set, for "
             f"example d-fat and rms:disc-background; found {', '.join(cube.metrics)}."
         )
     return SubsetExperiment(Selection.of(cube), whole, tuple(rows))
-
-
-def _everywhere(cube: ScoreCube, sets: set[str]) -> str:
-    regions = [column.region for column in cube.columns if column.metric == "rms" and column.region not in sets]
-    usual = [name for name in ("all", "nonocc") if name in regions]
-    return f"rms:{[*usual, *regions, 'all'][0]}"
-
-
-def _values(cube: ScoreCube, column: Column) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    return cube.values[:, :, cube.columns.index(column)].ravel()
-
-
-def _r_squared(cube: ScoreCube, first: Column, second: Column) -> float:
-    return line(_values(cube, first), _values(cube, second))[2]
-
-
-def _kendall(cube: ScoreCube, first: Column, second: Column) -> float:
-    orders = {
-        str(column): rank(cube, "middlebury", metrics=[str(column)], missing="worst") for column in (first, second)
-    }
-    return float(agreement(orders).kendall[0, 1])
 
 
 NESTED = ("disc", "nonocc", "all")
@@ -328,17 +303,16 @@ def error_counts(cube: ScoreCube, metric: str, regions: Sequence[str]) -> Counts
         raise StereogaugeError(
             f"{metric} does not count erroneous pixels; choose a metric that does, for example bad@1."
         )
-    if cube.sums is None:
+    columns = [cube.column(f"{metric}:{name}") for name in regions]
+    if np.isnan(cube.sums[:, :, columns]).all():
         raise StereogaugeError(
             "These scores came without their sums, so errors cannot be counted; evaluate them again."
         )
-    columns = [cube.column(f"{metric}:{name}") for name in regions]
-    values = cube.values[:, :, columns]
-    if np.isnan(values).any():
-        row = int(np.argwhere(np.isnan(values))[0][0])
+    gaps = np.argwhere(np.isnan(cube.values[:, :, columns]))
+    if len(gaps):
         raise StereogaugeError(
-            f"{cube.algorithms[row]} has no score of {metric} on some of {', '.join(regions)}; select algorithms "
-            f"and scenes without gaps."
+            f"{cube.algorithms[gaps[0][0]]} has no score of {metric} on some of {', '.join(regions)}; select "
+            "algorithms and scenes without gaps."
         )
     return np.asarray(np.rint(cube.sums[:, :, columns].sum(axis=1)), np.int64)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -118,26 +119,16 @@ def with_notes(ranking: Ranking, cube: ScoreCube, model: Model, missing: str, op
         notes.append(counting)
     rule = ranking.selection.missing_pixels
     other: MissingPixels = "left out" if rule == "charged" else "charged"
-    order = _changed_order(ranking, cube, model, missing, other, options)
-    if order:
-        notes.append(f"Missing pixels are {rule} here. The order would change if they were {other}: {order}.")
-    return replace(ranking, notes=tuple(notes), changed_if=other if order else None, shared_regions=shared.regions)
-
-
-def _changed_order(
-    ranking: Ranking, cube: ScoreCube, model: Model, missing: str, rule: MissingPixels, options: dict[str, Any]
-) -> str:
-    """The first places under another rule for missing pixels; "" where all ranks stay or there is no such order."""
-    if charged(cube) is cube:
-        return ""
-    try:
-        changed = _ranked(cube, model, missing, rule, options)
-    except StereogaugeError:
-        return ""
+    changed = ranking
+    if charged(cube) is not cube:
+        with contextlib.suppress(StereogaugeError):  # there may be no such order
+            changed = _ranked(cube, model, missing, other, options)
     places = [dict(zip(one.algorithms, one.rank, strict=True)) for one in (ranking, changed)]
-    if places[0] == places[1]:
-        return ""
-    return ", ".join(f"{rank} {name}" for rank, name in zip(changed.rank[:5], changed.algorithms[:5], strict=True))
+    differs = places[0] != places[1]
+    if differs:
+        order = ", ".join(f"{rank} {name}" for rank, name in zip(changed.rank[:5], changed.algorithms[:5], strict=True))
+        notes.append(f"Missing pixels are {rule} here. The order would change if they were {other}: {order}.")
+    return replace(ranking, notes=tuple(notes), changed_if=other if differs else None, shared_regions=shared.regions)
 
 
 def selected(

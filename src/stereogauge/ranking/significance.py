@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError, one_of
 from stereogauge.ranking.bootstrap import resample_scenes
-from stereogauge.ranking.costs import Costs, prepare
+from stereogauge.ranking.costs import prepare
 from stereogauge.ranking.ranks import tied_ranks
 from stereogauge.ranking.run import Scores, selected
 from stereogauge.scores.column import metric_of
@@ -132,13 +132,8 @@ class PairTest(NamedTuple):
 def friedman(
     scores: Scores,
     metrics: Iterable[str] | None = None,
-    regions: Iterable[str] | None = None,
-    scenes: Iterable[str] | None = None,
-    algorithms: Iterable[str] | None = None,
     *,
     missing: str = "common",
-    least_coverage: float | None = None,
-    least_support: float | None = None,
     alpha: float = 0.05,
 ) -> Friedman:
     """Friedman's test over the scenes with Nemenyi's post-hoc comparison (Demšar, JMLR 2006).
@@ -146,7 +141,7 @@ def friedman(
     Within a scene the ranks over the selected columns are averaged, and the averages ranked again.
     CD = q_α √(k (k + 1) / (6 N)) for k algorithms and N scenes, q_α = the studentised range / √2.
     """
-    costs, selection = _costs(scores, metrics, regions, scenes, algorithms, missing, least_coverage, least_support)
+    costs, selection = prepare(selected(scores, metrics), missing_rule(missing))
     within = costs.unit_means(costs.scene_means(tied_ranks(costs.matrix, axis=0)))
     return friedman_of(costs.algorithms, within, selection, alpha)
 
@@ -260,13 +255,8 @@ def wilcoxon_pairs(
     scores: Scores,
     metric: str,
     pairs: Sequence[tuple[str, str]] | None = None,
-    regions: Iterable[str] | None = None,
-    scenes: Iterable[str] | None = None,
-    algorithms: Iterable[str] | None = None,
     *,
     missing: str = "common",
-    least_coverage: float | None = None,
-    least_support: float | None = None,
 ) -> tuple[PairTest, ...]:
     """Wilcoxon's signed-rank test over scenes for chosen pairs (all of them by default), corrected by Holm.
 
@@ -277,32 +267,33 @@ def wilcoxon_pairs(
         raise StereogaugeError(
             "Wilcoxon's test compares sizes, which a gap has not; use drop-algorithm or drop-column."
         )
-    costs, _ = _costs(scores, [metric], regions, scenes, algorithms, missing, least_coverage, least_support)
-    place = {name: index for index, name in enumerate(costs.algorithms)}
+    costs, _ = prepare(selected(scores, [metric]), missing_rule(missing))
+    row = dict(zip(costs.algorithms, costs.matrix, strict=True))
     chosen = list(itertools.combinations(costs.algorithms, 2) if pairs is None else pairs)
     if not chosen:
         raise StereogaugeError(f"A pair needs two algorithms; the selection has {', '.join(costs.algorithms)}.")
     for name in itertools.chain.from_iterable(chosen):
-        one_of("algorithm of these scores", name, place)
-    differences = [
-        costs.unit_means(costs.scene_means(_difference(costs.matrix[place[first]], costs.matrix[place[second]])))
-        for first, second in chosen
-    ]
+        one_of("algorithm of these scores", name, row)
+    differences = []
+    for first, second in chosen:
+        a, b = row[first], row[second]
+        apart = np.subtract(a, b, out=np.zeros_like(a), where=a != b)  # two perfect ones (−inf) are equal
+        differences.append(costs.unit_means(costs.scene_means(apart)))
     sign = -1.0 if metric_of(costs.metrics[0]).metric.direction == "higher" else 1.0
     p_values = [float(signed_rank_p(difference[:, None])[0]) for difference in differences]
-    corrected = holm_corrected(p_values)
+    tests = zip(chosen, differences, p_values, holm_corrected(p_values).tolist(), strict=True)
     return tuple(
         PairTest(
-            first,
-            second,
-            len(difference),
-            _better(first, second, difference),
-            sign * float(np.median(difference)) + 0.0,
-            float(np.mean(difference < 0) + np.mean(difference == 0) / 2),
-            p,
-            float(holm),
+            first=first,
+            second=second,
+            scenes=len(apart),
+            better={1: second, 0: "", -1: first}[int(np.sign(np.sign(apart).sum()))],
+            median=sign * float(np.median(apart)) + 0.0,
+            superiority=float(np.mean(apart < 0) + np.mean(apart == 0) / 2),
+            p_value=p_value,
+            p_holm=p_holm,
         )
-        for (first, second), difference, p, holm in zip(chosen, differences, p_values, corrected, strict=True)
+        for (first, second), apart, p_value, p_holm in tests
     )
 
 
@@ -369,29 +360,6 @@ def greater_p(differences: Values) -> Values:
     rounding = 1e-9 * np.abs(differences).sum(axis=0)
     ties = 0.5 ** (differences == 0).sum(axis=0)  # of equal sums, only that with all ties positive is not smaller
     return np.asarray((above > rounding).mean(axis=0) + ties * (np.abs(above) <= rounding).mean(axis=0), np.float64)
-
-
-def _difference(first: Values, second: Values) -> Values:
-    return np.subtract(first, second, out=np.zeros_like(first), where=first != second)
-
-
-def _better(first: str, second: str, difference: Values) -> str:
-    balance = int(np.sign(difference).sum())
-    return "" if balance == 0 else first if balance < 0 else second
-
-
-def _costs(
-    scores: Scores,
-    metrics: Iterable[str] | None,
-    regions: Iterable[str] | None,
-    scenes: Iterable[str] | None,
-    algorithms: Iterable[str] | None,
-    missing: str,
-    least_coverage: float | None,
-    least_support: float | None,
-) -> tuple[Costs, Selection]:
-    cube = selected(scores, metrics, regions, scenes, algorithms).limited(least_coverage, least_support)
-    return prepare(cube, missing_rule(missing))
 
 
 def different_from_best(cube: ScoreCube, place: int, costs: Values, alpha: float = 0.05) -> list[bool]:

@@ -51,14 +51,12 @@ def agreement(orders: Mapping[str, Ranking]) -> OrderAgreement:
     common = [name for name in rankings[0].algorithms if all(name in other.algorithms for other in rankings)]
     ranks_of = [dict(zip(ranking.algorithms, ranking.rank.tolist(), strict=True)) for ranking in rankings]
     ranks = np.array([[ranks[name] for ranks in ranks_of] for name in common], np.float64)
-    count = len(rankings)
-    kendall, spearman = np.full((count, count), np.nan), np.full((count, count), np.nan)
-    varies = [np.ptp(ranks[:, order]) > 0 for order in range(count)] if len(common) > 1 else [False] * count
-    for first in range(count):
-        for second in range(count):
-            if varies[first] and varies[second]:
-                kendall[first, second] = kendalltau(ranks[:, first], ranks[:, second], variant="b").statistic
-                spearman[first, second] = spearmanr(ranks[:, first], ranks[:, second]).statistic
+    kendall, spearman = np.full((2, len(rankings), len(rankings)), np.nan)
+    varying = [place for place in range(len(rankings)) if len(common) > 1 and np.ptp(ranks[:, place]) > 0]
+    for pair in itertools.product(varying, repeat=2):
+        first, second = ranks[:, pair].T
+        kendall[pair] = kendalltau(first, second, variant="b").statistic
+        spearman[pair] = spearmanr(first, second).statistic
     return OrderAgreement(tuple(orders), tuple(common), ranks, kendall, spearman)
 
 

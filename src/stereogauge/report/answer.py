@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from stereogauge.decision.answer import Answer, answered
 from stereogauge.decision.explain import explained
 from stereogauge.decision.pixels import Contrast, pair_contrasts, pixel_agreement, two_class_column
-from stereogauge.decision.source import Source
+from stereogauge.decision.source import Source, purpose_of
 from stereogauge.decision.verdict import Settings
 from stereogauge.evaluation.stored_maps import Origins
 from stereogauge.figures.decision import (
@@ -26,6 +26,7 @@ from stereogauge.figures.palette import Styles
 from stereogauge.io.files import load_disparity
 from stereogauge.model import as_disparity
 from stereogauge.protocol import Protocol
+from stereogauge.ranking.profile import Profile, checked_weights, load_profile
 from stereogauge.ranking.run import about_pixels
 from stereogauge.report.content import Attempts, FigureEntry, ReportOptions, Section
 from stereogauge.scores.cube import ScoreCube
@@ -49,7 +50,8 @@ def first_page(
     """
     source = Source(cube, protocol, store)
     attempts = Attempts()
-    found = _answer(attempts, source, options)
+    settings = Settings(cube.least_coverage, alpha=options.alpha, seed=options.seed, missing=options.missing)
+    found = _answer(attempts, source, options, settings)
     if found is None:
         nothing = Section("answer", "The answer", "The scores allow no answer.", notes=tuple(attempts.notes[:1]))
         return None, nothing
@@ -59,9 +61,9 @@ def first_page(
     names = [place.algorithm for place in found.places]
     why = None
     if len(names) > 1:
-        weights = {term.term: term.stated for term in found.terms}
-        make = partial(explained, source, names[0], names[1], weights=weights, maps=origins)
-        why = attempts.get(partial(make, missing=options.missing, purpose=found.purpose))
+        weights = checked_weights({term.term: term.stated for term in found.terms}, "The answer")
+        purpose = Profile("answer", found.purpose, "", weights, found.purpose)
+        why = attempts.get(partial(explained, source, names[0], names[1], settings, purpose, maps=origins))
     if why is not None:
         attempts.entries.append(FigureEntry("why", difference_bars_data(why), why.text))
         if origins is not None:
@@ -77,12 +79,11 @@ def first_page(
     return found, replace(section, unknown=(*found.unknown, *measured), detail=found.description)
 
 
-def _answer(attempts: Attempts, source: Source, options: ReportOptions) -> Answer | None:
+def _answer(attempts: Attempts, source: Source, options: ReportOptions, settings: Settings) -> Answer | None:
     """The answer, for equal weights where there is none for the profile."""
     equal = {column.metric: 1.0 for column in about_pixels(source.cube).columns}
-    settings = Settings(source.cube.least_coverage, alpha=options.alpha, seed=options.seed, missing=options.missing)
-    for profile, weights in (*((name, None) for name in options.profiles[:1]), (None, equal)):
-        found = attempts.get(partial(answered, source, settings, profile, weights))
+    for purpose in (*map(load_profile, options.profiles[:1]), purpose_of(source.cube, weights=equal)):
+        found = attempts.get(partial(answered, source, settings, purpose))
         if found is not None:
             return found
     return None

@@ -229,8 +229,9 @@ def _profile(attempts: Attempts, cube: ScoreCube, profile: Profile, options: Rep
 def _certainty(cube: ScoreCube, main: Ranking, options: AnalysisOptions) -> Section:
     attempts = Attempts()
     metric, missing = options.metric, options.missing
-    best = main.algorithms[:MOST_IN_DIAGRAM]
-    test = attempts.get(lambda: friedman(cube, [metric], algorithms=best, missing=missing, alpha=options.alpha))
+
+    best = cube.select(algorithms=main.algorithms[:MOST_IN_DIAGRAM])
+    test = attempts.get(lambda: friedman(best, [metric], missing=missing, alpha=options.alpha))
     if test is not None:
         attempts.add(lambda: critical_difference(test, options.styles))
     drawn = partial(

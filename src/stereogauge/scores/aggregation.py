@@ -31,7 +31,7 @@ from stereogauge.metrics.costs import mean, percent, root_mean
 from stereogauge.protocol import Aggregation, Aggregations
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.facts import SceneFacts, usual_maximum
+from stereogauge.scores.facts import usual_maximum
 
 QUICK: Mapping[Callable[[float, int], float], Callable[[Values], Values]] = {
     mean: np.asarray,
@@ -136,7 +136,7 @@ def _pool(cube: ScoreCube, values: Values, pooling: list[int]) -> None:
     """Replace the means of these columns by finalize(Σ sum, Σ count); NaN stays where there is a gap."""
     if not pooling:
         return
-    if cube.sums is None or cube.counts is None or np.isnan(cube.counts[:, :, pooling]).any():
+    if np.isnan(cube.counts[:, :, pooling]).any():
         raise ProtocolError(NOT_POOLED)
     sums = _sum(cube.sums[:, :, pooling], np.ones(len(cube.scenes)))
     counts = cube.counts[:, :, pooling].sum(axis=1)
@@ -204,8 +204,6 @@ def usable_scores(cube: ScoreCube) -> UsableScores:
     """
     sparse = np.zeros(cube.values.shape, bool)
     small = np.zeros(cube.values.shape, bool)
-    if cube.counts is None or cube.missing is None:
-        return UsableScores(cube, cube.values, sparse, small)
     known = ~np.isnan(cube.values)
     sizes = np.nan_to_num(cube.sizes)  # the least limit where a size is unknown
     stated = cube.least_support
@@ -228,18 +226,17 @@ def charged(cube: ScoreCube) -> ScoreCube:
     >>> charged(scores.cube).values.ravel().tolist()
     [1.0, 2.0]
     """
-    if cube.sums is None or cube.counts is None or cube.missing is None or not cube.missing.any():
+    if not cube.missing.any():
         return cube
     values, sums, counts, missing = (part.copy() for part in (cube.values, cube.sums, cube.counts, cube.missing))
-    facts = cube.facts or (SceneFacts(),) * len(cube.scenes)
-    ranged = np.isfinite([one.span for one in facts])
+    ranged = np.isfinite([one.span for one in cube.facts])
     for place, column in enumerate(cube.columns):
         metric = column.declared.metric
         lost = cube.missing[:, :, place]
         if not lost.any() or metric.counts != "pixels" or not metric.left_out(cube.invalid):
             continue
-        exact = np.array([metric.charge(one, *column.declared.arguments) for one in facts])
-        most = np.array([usual_maximum(column, one) for one in facts])
+        exact = np.array([metric.charge(one, *column.declared.arguments) for one in cube.facts])
+        most = np.array([usual_maximum(column, one) for one in cube.facts])
         counting = metric.counts_missing(cube.invalid)
         size = cube.counts[:, :, place] + (0.0 if counting else lost)
         share = np.divide(lost, size, out=np.zeros_like(lost), where=size > 0)

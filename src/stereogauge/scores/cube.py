@@ -7,13 +7,14 @@ possible.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 from numpy.typing import NDArray
 
 from stereogauge.datasets.places import independent_units
@@ -29,17 +30,19 @@ from stereogauge.tags import TagBook, Tags, expanded
 
 Values = NDArray[np.float64]
 T = TypeVar("T")
+NOT_KEPT: Values = np.empty(0)
+"""Instead of sums, counts or missing pixels that are not known: they become NaN, and no missing pixels."""
 
 
 class ScoreCube(HasColumns, Struct, frozen=True, eq=False, dict=True):
     """Scores of `algorithms` on `scenes` in `columns`, as arrays of shape (algorithms, scenes, columns).
 
     `values` holds the scores as declared (not negated), NaN where there is none. `sums`, `counts` and `missing` hold
-    the sufficient statistics, or None where they were not kept. `protocol` is the hash under which every score was
-    computed. Scenes of several datasets are called "dataset/scene"; `datasets` names the dataset of each scene. `void`
-    (scenes, columns) marks scenes that have nothing to measure in a column, whatever the algorithm; None takes those
-    on which no algorithm has a score. `facts` gives what is known of each scene. `depth_units` gives the unit of depth
-    errors on each scene, "" where it is unknown.
+    the sufficient statistics; where they were not kept, sums and counts are NaN and missing pixels 0. `protocol` is the
+    hash under which every score was computed. Scenes of several datasets are called "dataset/scene"; `datasets` names
+    the dataset of each scene. `void` (scenes, columns) marks scenes that have nothing to measure in a column, whatever
+    the algorithm; None takes those on which no algorithm has a score. `facts` gives what is known of each scene.
+    `depth_units` gives the unit of depth errors on each scene, "" where it is unknown.
     `invalid` is the protocol's policy for missing estimates, which decides whether `counts` include them.
     `tags` are those of algorithms and scenes. `runs` holds the conditions of run times, by (algorithm, scene).
     `least_coverage` and `least_support` say which of the scores may enter an order: see `usable_scores`.
@@ -51,9 +54,9 @@ class ScoreCube(HasColumns, Struct, frozen=True, eq=False, dict=True):
     scenes: tuple[str, ...]
     columns: tuple[Column, ...]
     values: Values
-    sums: Values | None = None
-    counts: Values | None = None
-    missing: Values | None = None
+    sums: Values = NOT_KEPT
+    counts: Values = NOT_KEPT
+    missing: Values = NOT_KEPT
     protocol: str = ""
     datasets: tuple[str, ...] = ()
     void: NDArray[np.bool_] | None = None
@@ -72,18 +75,23 @@ class ScoreCube(HasColumns, Struct, frozen=True, eq=False, dict=True):
         shape = (len(self.algorithms), len(self.scenes), len(self.columns))
         for name in ARRAYS:
             array = getattr(self, name)
-            if array is not None and array.shape != shape:
+            if array is NOT_KEPT:
+                force_setattr(self, name, np.broadcast_to(0.0 if name == "missing" else np.nan, shape))
+            elif array.shape != shape:
                 raise StereogaugeError(
                     f"A score cube of {shape[0]} algorithms × {shape[1]} scenes × {shape[2]} columns needs {name} "
                     f"of that shape; found {array.shape}."
                 )
+        for name, unknown in (("datasets", ""), ("facts", SceneFacts()), ("depth_units", "")):
+            if not getattr(self, name):
+                force_setattr(self, name, (unknown,) * len(self.scenes))
         if self.void is not None and self.void.shape != shape[1:]:
             raise StereogaugeError(f"A score cube needs `void` of shape {shape[1:]}; found {self.void.shape}.")
         for kind, names in (("algorithm", self.algorithms), ("scene", self.scenes), ("column", self.columns)):
             if len(set(names)) != len(names):
                 twice = next(name for name in names if names.count(name) > 1)
                 raise StereogaugeError(f"The {kind} {str(twice)!r} occurs twice in a score cube; names must differ.")
-        if self.datasets and len(self.datasets) != len(self.scenes):
+        if len(self.datasets) != len(self.scenes):
             raise StereogaugeError(
                 f"A score cube needs one dataset per scene; found {len(self.datasets)} for {len(self.scenes)} scenes."
             )
@@ -120,8 +128,7 @@ class ScoreCube(HasColumns, Struct, frozen=True, eq=False, dict=True):
 
         A map that could not be scored on a scene keeps it: what it lacks is a gap.
         """
-        pixels = sum((one > 0 for one in (self.counts, self.missing) if one is not None), np.zeros((1, 1, 1), bool))
-        absent = (np.isnan(self.values) & ~np.asarray(pixels, bool)).all(axis=(0, 2))
+        absent = (np.isnan(self.values) & ~((self.counts > 0) | (self.missing > 0))).all(axis=(0, 2))
         if not absent.any() or absent.all():
             return self
         kept = self.take(scenes=np.flatnonzero(~absent).tolist())
@@ -130,7 +137,7 @@ class ScoreCube(HasColumns, Struct, frozen=True, eq=False, dict=True):
     @property
     def sizes(self) -> tuple[float, ...]:
         """The size of each scene relative to full resolution, NaN where it is unknown."""
-        return tuple(one.size for one in self.facts) or (math.nan,) * len(self.scenes)
+        return tuple(one.size for one in self.facts)
 
     @property
     def unit_of(self) -> NDArray[np.intp]:
@@ -147,18 +154,17 @@ class ScoreCube(HasColumns, Struct, frozen=True, eq=False, dict=True):
     @property
     def scene_names(self) -> tuple[str, ...]:
         """The scenes' names within their datasets."""
-        return tuple(scene.removeprefix(f"{name}/") for scene, name in zip(self.scenes, self._owners, strict=True))
+        return tuple(scene.removeprefix(f"{name}/") for scene, name in zip(self.scenes, self.datasets, strict=True))
 
     @property
-    def _owners(self) -> tuple[str, ...]:
-        """The dataset of each scene, "" where it is not known."""
-        return self.datasets or ("",) * len(self.scenes)
+    def scene_keys(self) -> tuple[tuple[str, str], ...]:
+        """Dataset and name of each scene; the dataset is "" where it is not known."""
+        return tuple(zip(self.datasets, self.scene_names, strict=True))
 
     @property
     def scene_tags(self) -> dict[str, Tags]:
         """The tags of the scenes by their names here."""
-        keys = zip(self._owners, self.scene_names, strict=True)
-        return {scene: self.tags.scenes.get(key, {}) for scene, key in zip(self.scenes, keys, strict=True)}
+        return {scene: self.tags.scenes.get(key, {}) for scene, key in zip(self.scenes, self.scene_keys, strict=True)}
 
     @property
     def applies(self) -> NDArray[np.bool_]:
@@ -170,15 +176,11 @@ class ScoreCube(HasColumns, Struct, frozen=True, eq=False, dict=True):
     @functools.cached_property
     def coverage(self) -> Values:
         """Share of each score's own pixels that have an estimate; NaN where it is undefined or not known."""
-        if self.counts is None or self.missing is None:
-            return np.full(self.values.shape, np.nan)
         return self._covered(self.counts, self.missing)
 
     @property
     def coverage_over_scenes(self) -> Values:
         """Share of the pixels of all scenes that have an estimate, shape (algorithms, columns)."""
-        if self.counts is None or self.missing is None:
-            return np.full((len(self.algorithms), len(self.columns)), np.nan)
         return self._covered(self.counts.sum(axis=1), self.missing.sum(axis=1))
 
     def _covered(self, counts: Values, missing: Values) -> Values:
@@ -190,8 +192,6 @@ class ScoreCube(HasColumns, Struct, frozen=True, eq=False, dict=True):
     @functools.cached_property
     def support(self) -> Values:
         """Size of the set that each score was measured on, in pixels, structures or runs; NaN where not known."""
-        if self.counts is None or self.missing is None:
-            return np.full(self.values.shape, np.nan)
         apart = [not column.declared.metric.counts_missing(self.invalid) for column in self.columns]
         return np.asarray(self.counts + self.missing * np.array(apart, np.float64), np.float64)
 
@@ -263,8 +263,8 @@ class ScoreCube(HasColumns, Struct, frozen=True, eq=False, dict=True):
             void=void_scenes(measured.reshape(shape), counts, missing),
             protocol=table[0].protocol if len(table) else "",
             datasets=tuple(dataset for dataset, _ in scenes),
-            facts=tuple(facts.get(scene, SceneFacts()) for scene in scenes) if facts else (),
-            depth_units=tuple(depth_units.get(scene, "") for scene in scenes) if depth_units else (),
+            facts=tuple((facts or {}).get(scene, SceneFacts()) for scene in scenes),
+            depth_units=tuple((depth_units or {}).get(scene, "") for scene in scenes),
             invalid=invalid,
             tags=tags or TagBook(),
             runs=runs,
@@ -322,35 +322,19 @@ class ScoreCube(HasColumns, Struct, frozen=True, eq=False, dict=True):
 
     def scores(self) -> Iterator[Score]:
         """The scores in long form; statistics that were not kept are NaN and 0."""
-        nothing = np.zeros_like(self.values)
-        sums = np.full_like(self.values, np.nan) if self.sums is None else self.sums
-        counts = nothing if self.counts is None else self.counts
-        missing = nothing if self.missing is None else self.missing
-        datasets, names = self._owners, self.scene_names
-        return (
-            Score(
-                dataset=datasets[s],
-                scene=names[s],
-                algorithm=self.algorithms[a],
-                metric=column.metric,
-                region=column.region,
-                value=float(self.values[a, s, c]),
-                sum=float(sums[a, s, c]),
-                count=int(np.nan_to_num(counts[a, s, c])),
-                missing=int(missing[a, s, c]),
-                protocol=self.protocol,
-            )
-            for a in range(len(self.algorithms))
-            for s in range(len(self.scenes))
-            for c, column in enumerate(self.columns)
-        )
+        keys = itertools.product(self.algorithms, self.scene_keys, self.columns)
+        arrays = self.values, self.sums, np.nan_to_num(self.counts).astype(int), self.missing.astype(int)
+        numbers = zip(*(array.ravel().tolist() for array in arrays), strict=True)
+        for (algorithm, (dataset, scene), column), (value, total, count, lost) in zip(keys, numbers, strict=True):
+            key = dataset, scene, algorithm, column.metric, column.region
+            yield Score(*key, value, total, count, lost, self.protocol)
 
 
 def _chosen(names: tuple[T, ...], places: list[int] | None) -> tuple[T, ...]:
-    return tuple(names[place] for place in places) if places is not None and names else names
+    return names if places is None else tuple(names[place] for place in places)
 
 
-def _cut(array: NDArray[Any] | None, *places: list[int] | None) -> NDArray[Any] | None:
+def _cut(array: NDArray[Any] | None, *places: list[int] | None) -> Any:
     """The part of an array at these indices of its axes; all of an axis for None."""
     for axis, chosen in enumerate(places):
         array = array if array is None or chosen is None else array.take(chosen, axis=axis)

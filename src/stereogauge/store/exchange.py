@@ -23,7 +23,7 @@ from stereogauge.scores.score import NEEDED, CellScores, Score, cells_of_scores,
 from stereogauge.store import schema
 from stereogauge.store.listing import map_record
 from stereogauge.store.read import all_scenes, tag_book
-from stereogauge.store.rows import CellKey, cell_of_row, dataset_ids, insert_new, known_column_sets, mapping
+from stereogauge.store.rows import CellKey, cell_of_row, ids_of, insert_new, known_column_sets, mapping
 from stereogauge.store.sources import tags_of_text, tags_text
 from stereogauge.store.write import write_cells, write_maps, write_protocol, write_tags
 from stereogauge.tags import TagBook, Tags
@@ -131,14 +131,8 @@ def export_parquet(
         with parquet.ParquetWriter(os.fspath(path), layout, compression="zstd") as writer:
             rows = _rows(cells, tags)
             while batch := list(itertools.islice(rows, BATCH)):
-                columns = list(zip(*batch, strict=True))
-                arrays = [
-                    arrow.array(column, kind.value_type if field not in kinds and field not in whole else kind).cast(
-                        kind
-                    )
-                    for field, kind, column in zip(fields, layout.types, columns, strict=True)
-                ]
-                writer.write_table(arrow.Table.from_arrays(arrays, schema=layout))
+                columns = dict(zip(fields, zip(*batch, strict=True), strict=True))
+                writer.write_table(arrow.Table.from_pydict(columns, schema=layout))
                 amount += len(batch)
     except OSError as problem:
         raise FileError(f"{os.fsdecode(path)}: cannot be written ({problem}).") from problem
@@ -221,24 +215,21 @@ def _keys_of(connection: Connection) -> Callable[[RowMapping], CellKey]:
     return lambda row: CellKey(*scenes[row["scene_id"]], algorithms[row["algorithm_id"]], hashes[row["scoring_id"]])
 
 
-def _rows_of(connection: Connection, table: sql.Table) -> list[RowMapping]:
-    return list(connection.execute(sql.select(table).order_by(table.c.id)).mappings())
-
-
-def _without_id(row: RowMapping) -> dict[str, Any]:
-    return {key: value for key, value in row.items() if key != "id"}
+def _rows_of(connection: Connection, table: sql.Table) -> dict[int, dict[str, Any]]:
+    """The rows of a table by id."""
+    rows = map(dict, connection.execute(sql.select(table).order_by(table.c.id)).mappings())
+    return {row.pop("id"): row for row in rows}
 
 
 def _copy_names(source: Connection, target: Connection) -> None:
     for text in source.execute(sql.select(schema.protocols.c.text)).scalars():
         write_protocol(target, parse_protocol(text, "merged store"))
-    datasets = _rows_of(source, schema.datasets)
-    insert_new(target, schema.datasets, list(map(_without_id, datasets)))
-    numbers = dataset_ids(target, [row["name"] for row in datasets])
-    owner = {row["id"]: numbers[row["name"]] for row in datasets}
-    scenes = [_without_id(row) | {"dataset_id": owner[row["dataset_id"]]} for row in _rows_of(source, schema.scenes)]
-    insert_new(target, schema.scenes, scenes)
-    insert_new(target, schema.algorithms, list(map(_without_id, _rows_of(source, schema.algorithms))))
+    datasets, scenes = _rows_of(source, schema.datasets), _rows_of(source, schema.scenes).values()
+    insert_new(target, schema.datasets, list(datasets.values()))
+    numbers = ids_of(target, schema.datasets.c.name, [row["name"] for row in datasets.values()])
+    moved = [row | {"dataset_id": numbers[datasets[row["dataset_id"]]["name"]]} for row in scenes]
+    insert_new(target, schema.scenes, moved)
+    insert_new(target, schema.algorithms, list(_rows_of(source, schema.algorithms).values()))
     arriving, present = tag_book(source), tag_book(target)
     write_tags(
         target,
@@ -253,14 +244,14 @@ def _copy_runs(source: Connection, target: Connection) -> dict[int, int]:
     """Runs are copied once: a second merge of the same store finds them by start, host and command."""
     table = schema.runs
     numbers: dict[int, int] = {}
-    for row in _rows_of(source, table):
+    for number, row in _rows_of(source, table).items():
         same = (table.c[name] == row[name] for name in ("started", "host", "command"))
         found = target.execute(sql.select(table.c.id).where(*same)).scalar()
         if found is None:
-            key = target.execute(table.insert().values(**_without_id(row))).inserted_primary_key
+            key = target.execute(table.insert().values(**row)).inserted_primary_key
             assert key is not None
             found = key[0]
-        numbers[row["id"]] = int(found)
+        numbers[number] = int(found)
     return numbers
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias, TypedDict
+from typing import Any, TypeAlias, TypedDict, Unpack
 from zlib import crc32
 
 import numpy as np
@@ -42,42 +42,42 @@ from stereogauge.store.sources import tags_of_text
 from stereogauge.tags import TagBook, expanded
 
 
-class Share(NamedTuple):
-    """What a protocol leaves to the others of its scoring: their columns, and the scenes of their datasets."""
-
-    columns: frozenset[Column] = frozenset()
-    scenes: frozenset[int] = frozenset()
-
-
-def others_share(connection: Connection, scoring: int, wanted: str) -> Share:
-    """What belongs to other protocols of a scoring when one of them is requested by its name or hash.
+def others_share(
+    connection: Connection, scoring: int, wanted: Protocol | str | None
+) -> tuple[frozenset[Column], frozenset[int]]:
+    """Columns and scenes that belong to other protocols of a scoring when one of them is requested by name or hash.
 
     Protocols that aggregate alike form one group. A dataset belongs to those that know most of the columns of one of
     its evaluations; a column that no protocol names belongs to all.
     """
     table = schema.protocols
-    rows = connection.execute(sql.select(table.c.name, table.c.hash, table.c.text).where(table.c.scoring_id == scoring))
+    query = sql.select(table.c.name, table.c.hash, table.c.text).where(table.c.scoring_id == scoring)
     columns: dict[str, set[Column]] = {}
     asked = ""
-    for name, own, text in rows:
+    for name, own, text in connection.execute(query) if isinstance(wanted, str) else ():
         protocol = parse_protocol(text, "the store")
         way = aggregation_key(protocol)
         columns.setdefault(way, set()).update(protocol_columns(protocol))
         asked = way if wanted in (name, own) else asked
     if not asked or len(columns) < 2:
-        return Share()
+        return frozenset(), frozenset()
     foreign = frozenset().union(*(own for way, own in columns.items() if way != asked)) - columns[asked]
     scores, scenes = schema.scores, schema.scenes
-    query = (
+    evaluated = (
         sql.select(scenes.c.id, scenes.c.dataset_id, scores.c.column_set_id)
         .join(scores, scores.c.scene_id == scenes.c.id)
         .where(scores.c.scoring_id == scoring)
         .distinct()
     )
     sets = known_column_sets(connection)
-    found = connection.execute(query).all()
-    mine = {dataset for _, dataset, number in found if asked in _nearest(columns, (one.column for one in sets[number]))}
-    return Share(foreign, frozenset(scene for scene, dataset, _ in found if dataset not in mine))
+    found = connection.execute(evaluated).all()
+    mine = set()
+    for _, dataset, number in found:
+        present = {one.column for one in sets[number]}
+        covered = {way: len(own & present) for way, own in columns.items()}
+        if covered[asked] == max(covered.values()):
+            mine.add(dataset)
+    return foreign, frozenset(scene for scene, dataset, _ in found if dataset not in mine)
 
 
 def aggregation_key(protocol: Protocol) -> str:
@@ -99,13 +99,6 @@ def best_fitting(candidates: Iterable[Protocol], columns: Iterable[Column]) -> P
         return len(asked & present), -len(asked - present)
 
     return max(candidates, key=fit, default=None)
-
-
-def _nearest(columns: dict[str, set[Column]], present: Iterable[Column]) -> list[str]:
-    """The ways to aggregate whose columns cover these best."""
-    wanted = frozenset(present)
-    covered = {way: len(own & wanted) for way, own in columns.items()}
-    return [way for way, count in covered.items() if count == max(covered.values())]
 
 
 Names = Iterable[str] | None
@@ -145,34 +138,31 @@ class RowSelection(Struct, frozen=True):
         return sql.and_(*parts)
 
 
-def select_rows(
-    connection: Connection,
-    *,
-    dataset: str | None = None,
-    protocol: Protocol | str | None = None,
-    algorithms: Names = None,
-    scenes: Names = None,
-    columns: Names = None,
-) -> RowSelection:
+def select_rows(connection: Connection, **wanted: Unpack[Requested]) -> RowSelection:
     """What these names mean in this store; a name that it does not hold is an error."""
+    dataset, protocol = wanted.get("dataset"), wanted.get("protocol")
+    scenes, algorithms, columns = wanted.get("scenes"), wanted.get("algorithms"), wanted.get("columns")
     book = tag_book(connection)
     found_scenes = all_scenes(connection, dataset)
     scoring, scoring_hash = scoring_of(connection, protocol, list(found_scenes) if dataset else None)
-    others = others_share(connection, scoring, protocol) if isinstance(protocol, str) else Share()
+    foreign, elsewhere = others_share(connection, scoring, protocol)
     if dataset is None:
-        found_scenes = {number: own for number, own in found_scenes.items() if number not in others.scenes}
-    chosen_scenes = found_scenes if scenes is None else named_scenes(found_scenes, scenes, book)
+        found_scenes = {number: own for number, own in found_scenes.items() if number not in elsewhere}
     table = schema.algorithms
     known = mapping(connection, sql.select(table.c.id, table.c.name).order_by(table.c.id))
+    if algorithms is not None:
+        numbers = {name: number for number, name in known.items()}
+        names = expanded("algorithm", numbers, book.algorithms, algorithms)
+        known = {numbers[one_of("algorithm of this store", name, numbers)]: name for name in names}
     return RowSelection(
         scoring=scoring,
         protocol=scoring_hash,
-        scenes=chosen_scenes,
-        algorithms=known if algorithms is None else _named_algorithms(known, algorithms, book),
+        scenes=found_scenes if scenes is None else named_scenes(found_scenes, scenes, book),
+        algorithms=known,
         named_scenes=scenes is not None,
         named_algorithms=algorithms is not None,
         columns=None if columns is None else tuple([columns] if isinstance(columns, str) else columns),
-        foreign=others.columns if columns is None else frozenset(),
+        foreign=foreign if columns is None else frozenset(),
     )
 
 
@@ -187,13 +177,6 @@ def all_scenes(connection: Connection, dataset: str | None = None) -> dict[int, 
         query = query.where(sets.c.name == dataset)
     query = query.order_by(sets.c.id, scenes.c.position, scenes.c.id)
     return {number: (owner, name) for number, owner, name in connection.execute(query)}
-
-
-def _named_algorithms(known: dict[int, str], wanted: Iterable[str], book: TagBook) -> dict[int, str]:
-    """Algorithms by name or a selector by tag."""
-    numbers = {name: number for number, name in known.items()}
-    names = expanded("algorithm", numbers, book.algorithms, wanted)
-    return {numbers[one_of("algorithm of this store", name, numbers)]: name for name in names}
 
 
 def named_scenes(known: dict[int, tuple[str, str]], wanted: Iterable[str], book: TagBook) -> dict[int, tuple[str, str]]:
@@ -257,27 +240,24 @@ def chosen_columns(
     present: Iterable[tuple[VersionedColumn, ...]],
     wanted: tuple[str, ...] | None,
     foreign: frozenset[Column] = frozenset(),
-) -> dict[VersionedColumn, int]:
-    """The columns of the answer with their places: the newest version of each; the requested ones, in that
-    order.
-    """
-    newest: dict[tuple[str, str], VersionedColumn] = {}
+) -> list[VersionedColumn]:
+    """The columns of the answer: the newest version of each; the requested ones, in that order."""
+    newest: dict[Column, VersionedColumn] = {}
     for columns in present:
         for column in columns:
-            other = newest.setdefault((column.metric, column.region), column)
+            other = newest.setdefault(column.column, column)
             if other != column:
-                newest[column.metric, column.region] = max(column, other, key=_newness)
+                newest[column.column] = max(column, other, key=_newness)
     if wanted is None:
-        own = [column for column in newest.values() if column.column not in foreign]
-        return {column: place for place, column in enumerate(own)}
-    chosen: dict[VersionedColumn, None] = {}
+        return [column for plain, column in newest.items() if plain not in foreign]
+    chosen: dict[Column, None] = {}
     for text in wanted:
-        known = list(newest.values())
-        fitting = [known[place] for place in matching(text, [column.column for column in known])]
+        known = list(newest)
+        fitting = [known[place] for place in matching(text, known)]
         if not fitting:
-            raise unknown_name("column of this store", text, {f"{m}:{r}" for m, r in newest})
+            raise unknown_name("column of this store", text, map(str, known))
         chosen.update(dict.fromkeys(fitting))
-    return {column: place for place, column in enumerate(chosen)}
+    return [newest[column] for column in chosen]
 
 
 def _newness(column: VersionedColumn) -> tuple[bool, int, int]:
@@ -317,9 +297,9 @@ def read_cube(connection: Connection, selection: RowSelection) -> ScoreCube:
     sets = known_column_sets(connection)
     _verify(rows, sets, selection)
     parts = list(zip(*rows, strict=True)) if rows else [()] * 9
-    scene_numbers, algorithm_numbers, set_numbers = (np.array(part, np.int64) for part in parts[:3])
-    scenes = _kept(selection.scenes, parts[0], selection.named_scenes)
-    algorithms = _kept(selection.algorithms, parts[1], selection.named_algorithms)
+    scenes, scene_at = _kept(selection.scenes, parts[0], selection.named_scenes)
+    algorithms, algorithm_at = _kept(selection.algorithms, parts[1], selection.named_algorithms)
+    set_numbers = np.array(parts[2], np.int64)
     used = sorted(set(parts[2]))
     present = [sets[number] for number in used]
     chosen = chosen_columns(present, selection.columns, selection.foreign)
@@ -335,8 +315,8 @@ def read_cube(connection: Connection, selection: RowSelection) -> ScoreCube:
         if not inside:
             continue
         place = (
-            _positions(algorithms, algorithm_numbers[members])[:, None],
-            _positions(scenes, scene_numbers[members])[:, None],
+            algorithm_at[members][:, None],
+            scene_at[members][:, None],
             np.array([columns[sets[number][at]] for at in inside])[None, :],
         )
         width = len(sets[number])
@@ -446,17 +426,12 @@ def _scored_by(connection: Connection, scoring: int) -> Protocol | None:
     return None if text is None else parse_protocol(text, "the store")
 
 
-def _kept(order: dict[int, Any], present: Sequence[int], named: bool) -> list[int]:
-    if named:
-        return list(order)
+def _kept(order: Iterable[int], present: Sequence[int], named: bool) -> tuple[list[int], NDArray[np.intp]]:
+    """The ids that are present, all of them where they were named, and the place of each row's id among them."""
     found = set(present)
-    return [number for number in order if number in found]
-
-
-def _positions(order: list[int], numbers: NDArray[np.int64]) -> NDArray[np.intp]:
-    table = np.zeros(max(order, default=0) + 1, np.intp)
-    table[order] = np.arange(len(order))
-    return table[numbers]
+    kept = [number for number in order if named or number in found]
+    places = {number: place for place, number in enumerate(kept)}
+    return kept, np.array([places[number] for number in present], np.intp)
 
 
 def read_cells(connection: Connection, selection: RowSelection) -> Iterator[CellScores]:
@@ -477,11 +452,10 @@ def read_cells(connection: Connection, selection: RowSelection) -> Iterator[Cell
             key = CellKey(dataset, scene, selection.algorithms[number], selection.protocol)
             cell = cell_of_row(row, sets[row["column_set_id"]], key)
             by_algorithm.setdefault(number, []).append(cell)
-        for number in selection.algorithms:
-            whole = joined(by_algorithm[number]) if number in by_algorithm else None
-            places = {column: place for place, column in enumerate(whole.columns)} if whole else {}
+        for whole in (joined(by_algorithm[number]) for number in selection.algorithms if number in by_algorithm):
+            places = {column: place for place, column in enumerate(whole.columns)}
             kept = [places[column] for column in columns if column in places]
-            if whole is not None and kept:
+            if kept:
                 yield whole.take(kept)
 
 

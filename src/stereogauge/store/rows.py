@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import time
 import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -54,36 +53,20 @@ def upsert(connection: Connection, table: sql.Table, key: tuple[str, ...], rows:
     connection.execute(statement.on_conflict_do_update(index_elements=list(key), set_=changed), rows)
 
 
-def _ids(connection: Connection, table: sql.Table, column: str, names: Iterable[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for some in chunks(dict.fromkeys(names)):
-        found |= mapping(connection, sql.select(table.c[column], table.c.id).where(table.c[column].in_(some)))
-    return found
+def ids_of(connection: Connection, column: sql.Column[str], names: Iterable[str]) -> dict[str, int]:
+    """Ids of the rows with these names in a column, created where they are new."""
+    table, found = column.table, {}
 
+    def read(wanted: list[str]) -> None:
+        for some in chunks(wanted):
+            found.update(mapping(connection, sql.select(column, table.c.id).where(column.in_(some))))
 
-def _ensured(
-    connection: Connection, table: sql.Table, column: str, names: Iterable[str], **defaults: Any
-) -> dict[str, int]:
     wanted = list(dict.fromkeys(names))
-    found = _ids(connection, table, column, wanted)
+    read(wanted)
     absent = [name for name in wanted if name not in found]
-    insert_new(connection, table, [{column: name, **defaults} for name in absent])
-    return found | _ids(connection, table, column, absent)
-
-
-def dataset_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
-    """Ids of datasets, created where they are new."""
-    return _ensured(connection, schema.datasets, "name", names)
-
-
-def algorithm_ids(connection: Connection, names: Iterable[str]) -> dict[str, int]:
-    """Ids of algorithms, created where they are new."""
-    return _ensured(connection, schema.algorithms, "name", names, added=time.time())
-
-
-def scoring_ids(connection: Connection, hashes: Iterable[str]) -> dict[str, int]:
-    """Ids of scoring hashes, created where they are new."""
-    return _ensured(connection, schema.scorings, "hash", hashes)
+    insert_new(connection, table, [{column.name: name} for name in absent])
+    read(absent)
+    return found
 
 
 def scene_ids(connection: Connection, dataset_id: int, names: Iterable[str]) -> dict[str, int]:
@@ -103,17 +86,6 @@ def scene_ids(connection: Connection, dataset_id: int, names: Iterable[str]) -> 
     return {name: found[name] for name in wanted}
 
 
-def column_ids(connection: Connection, columns: Iterable[VersionedColumn]) -> dict[VersionedColumn, int]:
-    """Ids of columns, created where they are new."""
-    wanted = dict.fromkeys(columns)
-    found = {column: number for number, column in known_columns(connection).items()}
-    absent = [column._asdict() for column in wanted if column not in found]
-    if absent:
-        insert_new(connection, schema.score_columns, absent)
-        found = {column: number for number, column in known_columns(connection).items()}
-    return {column: found[column] for column in wanted}
-
-
 def known_columns(connection: Connection) -> dict[int, VersionedColumn]:
     """All columns by id."""
     table = schema.score_columns
@@ -126,9 +98,13 @@ def column_set_ids(
 ) -> Mapping[tuple[VersionedColumn, ...], int]:
     """Ids of ordered sets of columns, created where they are new."""
     wanted = list(dict.fromkeys(sets))
-    numbers = column_ids(connection, (column for columns in wanted for column in columns))
+    numbers = {column: number for number, column in known_columns(connection).items()}
+    absent = dict.fromkeys(column for columns in wanted for column in columns if column not in numbers)
+    if absent:
+        insert_new(connection, schema.score_columns, [column._asdict() for column in absent])
+        numbers = {column: number for number, column in known_columns(connection).items()}
     texts = {columns: json.dumps([numbers[column] for column in columns]) for columns in wanted}
-    found = _ensured(connection, schema.column_sets, "columns", texts.values())
+    found = ids_of(connection, schema.column_sets.c.columns, texts.values())
     return {columns: found[text] for columns, text in texts.items()}
 
 

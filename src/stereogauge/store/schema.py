@@ -8,6 +8,8 @@ of the rows of a table with one row per score, so that a cube of a million score
 
 from __future__ import annotations
 
+import time
+
 import sqlalchemy as sql
 
 metadata = sql.MetaData()
@@ -46,7 +48,7 @@ algorithms = sql.Table(
     sql.Column("colour", sql.String, nullable=False, server_default=""),
     sql.Column("metadata", sql.Text, nullable=False, server_default="{}"),
     sql.Column("tags", sql.Text, nullable=False, server_default="{}"),
-    sql.Column("added", sql.Float, nullable=False),
+    sql.Column("added", sql.Float, nullable=False, default=time.time),
 )
 
 scorings = sql.Table(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -30,7 +30,9 @@ from stereogauge.store.migrations import prepare
 from stereogauge.store.read import (
     Requested,
     StoredCells,
+    all_scenes,
     best_fitting,
+    named_scenes,
     read_cells,
     read_cube,
     scene_facts,
@@ -40,7 +42,15 @@ from stereogauge.store.read import (
     tag_book,
     warn_undeclared,
 )
-from stereogauge.store.rows import chunks, count_rows, mapping, read_damage, upsert
+from stereogauge.store.rows import (
+    chunks,
+    count_rows,
+    ids_of,
+    known_column_sets,
+    mapping,
+    read_damage,
+    upsert,
+)
 from stereogauge.store.sources import tags_text
 from stereogauge.store.write import MapRecord
 from stereogauge.tags import as_tags
@@ -217,24 +227,50 @@ class Store(Listings):
                 connection.execute(schema.algorithms.update().where(schema.algorithms.c.id == number).values(**values))
 
     def publish(
-        self, name: str, scores: ScoreTable, *, protocol: Protocol | None, maps: Sequence[MapRecord], **about: Any
+        self,
+        name: str,
+        scores: ScoreTable,
+        *,
+        submission: str,
+        replaces: Collection[str],
+        protocol: Protocol | None,
+        maps: Sequence[MapRecord],
+        description: str = "",
+        link: str = "",
     ) -> None:
         """Write a submission's algorithm with all its scores in place of its owner's earlier one, whole or not at all.
 
-        `about` is what `publish_algorithm` takes; a name that is taken raises `NameTaken`.
+        `replaces` are the ids of earlier submissions of the same owner. Any other algorithm of this name raises
+        `NameTaken`.
         """
         with self._writing() as connection:
-            write.publish_algorithm(connection, name, **about)
-            number = write.begin_run(connection, "submission")
+            for number, other, metadata in self._described(connection):
+                if write.name_key(other) == write.name_key(name):
+                    if metadata.get(write.SUBMISSION) not in {submission, *replaces}:
+                        raise write.NameTaken(f"There is an algorithm called {other!r} already; choose another name.")
+                    write.delete_algorithm(connection, number)
+            this = schema.algorithms.c.id == ids_of(connection, schema.algorithms.c.name, [name])[name]
+            about = {"description": description, "link": link, "metadata": json.dumps({write.SUBMISSION: submission})}
+            connection.execute(schema.algorithms.update().where(this).values(**about))
+            run = write.begin_run(connection, "submission")
             if protocol is not None:
                 write.write_protocol(connection, protocol)
-            write.write_cells(connection, cells_of_scores(scores), number)
+            write.write_cells(connection, cells_of_scores(scores), run)
             write.write_maps(connection, maps)
 
     def withdraw(self, submission: str) -> bool:
         """Delete the algorithm that a submission made; False where there is none."""
         with self._writing() as connection:
-            return write.withdraw_algorithm(connection, submission)
+            known = self._described(connection)
+            numbers = [number for number, _, metadata in known if metadata.get(write.SUBMISSION) == submission]
+            for number in numbers:
+                write.delete_algorithm(connection, number)
+            return bool(numbers)
+
+    def _described(self, connection: Connection) -> list[tuple[int, str, dict[str, Any]]]:
+        """Id, name and metadata of every algorithm."""
+        rows = connection.execute(sql.select(*schema.algorithms.c["id", "name", "metadata"])).all()
+        return [(number, name, json.loads(text)) for number, name, text in rows]
 
     def delete_algorithm(self, name: str) -> None:
         """Remove an algorithm and everything that belongs to it."""
@@ -244,12 +280,22 @@ class Store(Listings):
     def delete_scenes(self, names: Sequence[str]) -> None:
         """Remove scenes, `SCENE` or `DATASET/SCENE`, and everything that belongs to them."""
         with self._writing() as connection:
-            write.delete_scenes(connection, names)
+            chosen = named_scenes(all_scenes(connection), names, tag_book(connection))
+            connection.execute(schema.scenes.delete().where(schema.scenes.c.id.in_(list(chosen))))
+            write.delete_unused_sets(connection)
 
     def delete_columns(self, names: Sequence[str]) -> None:
         """Remove the scores of columns, `METRIC:REGION`, or of all columns of a metric."""
+        wanted, table = set(names), schema.scores
         with self._writing() as connection:
-            write.delete_columns(connection, names)
+            sets = known_column_sets(connection)
+            called = {one: {one.metric, str(one)} for columns in sets.values() for one in columns}
+            for name in names:
+                one_of("column of this store", name, {text for texts in called.values() for text in texts})
+            for number, column_set in connection.execute(sql.select(table.c.id, table.c.column_set_id)).all():
+                kept = [place for place, one in enumerate(sets[column_set]) if not called[one] & wanted]
+                write.keep_columns(connection, number, sets[column_set], kept)
+            write.delete_unused_sets(connection)
 
     def _algorithm(self, connection: sql.Connection, name: str) -> int:
         table = schema.algorithms

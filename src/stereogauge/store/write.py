@@ -7,7 +7,7 @@ import json
 import platform
 import socket
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
@@ -15,26 +15,23 @@ import sqlalchemy as sql
 from msgspec import Struct, field
 from sqlalchemy.engine import Connection
 
-from stereogauge.errors import StoreError, one_of
+from stereogauge.errors import StoreError
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import Protocol
 from stereogauge.scores.column import VersionedColumn
 from stereogauge.scores.facts import SceneFacts
 from stereogauge.scores.score import CellScores, Failure
 from stereogauge.store import schema
-from stereogauge.store.read import all_scenes, named_scenes, tag_book
 from stereogauge.store.rows import (
-    algorithm_ids,
     cell_of_row,
     chunks,
     column_set_ids,
-    dataset_ids,
+    ids_of,
     insert_new,
     known_column_sets,
     of_row,
     packed,
     scene_ids,
-    scoring_ids,
     upsert,
 )
 from stereogauge.store.sources import scene_text, tags_text
@@ -90,7 +87,7 @@ class MapRecord(Struct, frozen=True):
 
 def write_protocol(connection: Connection, protocol: Protocol) -> int:
     """Keep the whole text of a protocol; returns the id of its scoring choices."""
-    scoring = scoring_ids(connection, [protocol.scoring_hash])[protocol.scoring_hash]
+    scoring = ids_of(connection, schema.scorings.c.hash, [protocol.scoring_hash])[protocol.scoring_hash]
     row = {
         "hash": protocol.hash,
         "scoring_id": scoring,
@@ -104,7 +101,7 @@ def write_protocol(connection: Connection, protocol: Protocol) -> int:
 
 def write_facts(connection: Connection, facts: Mapping[tuple[str, str], SceneFacts]) -> None:
     """Keep what is known, by (dataset, scene), of scenes without files."""
-    datasets = dataset_ids(connection, {dataset for dataset, _ in facts})
+    datasets = ids_of(connection, schema.datasets.c.name, {dataset for dataset, _ in facts})
     table = schema.scenes
     for (dataset, scene), one in facts.items():
         known = (table.c.dataset_id == datasets[dataset]) & (table.c.name == scene) & (table.c.sources == "{}")
@@ -116,7 +113,7 @@ def write_dataset(connection: Connection, dataset: Dataset, contents: dict[str, 
     root = "" if dataset.root is None else str(dataset.root)
     row = {"name": dataset.name, "version": dataset.version, "root": root}
     upsert(connection, schema.datasets, ("name",), [row])
-    number = dataset_ids(connection, [dataset.name])[dataset.name]
+    number = ids_of(connection, schema.datasets.c.name, [dataset.name])[dataset.name]
     table = schema.scenes
     query = sql.select(table.c.name, table.c.content, table.c.sources).where(table.c.dataset_id == number)
     before = {name: (content, json.loads(text)) for name, content, text in connection.execute(query)}
@@ -150,7 +147,7 @@ def write_algorithms(connection: Connection, results: Iterable[ResultSet]) -> No
     sets = list(results)
     for result in sets:
         check_texts(result.name, result.name, result.description, result.link, result.colour, *result.about.values())
-    numbers = algorithm_ids(connection, [result.name for result in sets])
+    numbers = ids_of(connection, schema.algorithms.c.name, [result.name for result in sets])
     for result in sets:
         said = {key: text for key in ("description", "link", "colour") if (text := getattr(result, key))}
         said |= {"tags": tags_text(result.tags)} if result.tags else {}
@@ -170,11 +167,11 @@ def write_tags(connection: Connection, book: TagBook) -> None:
         if tags:
             named = algorithms.c.name == name
             connection.execute(algorithms.update().where(named).values(tags=tags_text(tags)))
-    datasets = dataset_ids(connection, {dataset for (dataset, _), tags in book.scenes.items() if tags})
-    for (dataset, scene), tags in book.scenes.items():
-        if tags:
-            named = (scenes.c.dataset_id == datasets[dataset]) & (scenes.c.name == scene)
-            connection.execute(scenes.update().where(named).values(tags=tags_text(tags)))
+    tagged = {scene: tags for scene, tags in book.scenes.items() if tags}
+    datasets = ids_of(connection, schema.datasets.c.name, [dataset for dataset, _ in tagged])
+    for (dataset, scene), own in tagged.items():
+        named = (scenes.c.dataset_id == datasets[dataset]) & (scenes.c.name == scene)
+        connection.execute(scenes.update().where(named).values(tags=tags_text(own)))
 
 
 def check_texts(algorithm: str, *texts: str | None) -> None:
@@ -187,11 +184,11 @@ def _numbers(
     connection: Connection, records: Sequence[CellScores | MapRecord | Failure]
 ) -> tuple[dict[tuple[str, str], int], dict[str, int]]:
     """Ids of the scenes, by dataset and name, and of the algorithms of these records, created where they are new."""
-    algorithms = algorithm_ids(connection, [record.algorithm for record in records])
+    algorithms = ids_of(connection, schema.algorithms.c.name, [record.algorithm for record in records])
     by_dataset: dict[str, list[str]] = {}
     for record in records:
         by_dataset.setdefault(record.dataset, []).append(record.scene)
-    datasets = dataset_ids(connection, by_dataset)
+    datasets = ids_of(connection, schema.datasets.c.name, by_dataset)
     scenes = {
         (dataset, scene): number
         for dataset, some in by_dataset.items()
@@ -272,41 +269,6 @@ def name_key(name: str) -> str:
     return " ".join(name.lower().split())
 
 
-def publish_algorithm(
-    connection: Connection,
-    name: str,
-    *,
-    submission: str,
-    replaces: Collection[str],
-    description: str = "",
-    link: str = "",
-) -> None:
-    """Make a submission's algorithm, in place of one that an earlier submission of the same owner made.
-
-    `replaces` are the ids of these earlier submissions. Any other algorithm of this name raises `NameTaken`.
-    """
-    table = schema.algorithms
-    for number, other, text in connection.execute(sql.select(table.c.id, table.c.name, table.c.metadata)).all():
-        if name_key(other) != name_key(name):
-            continue
-        if json.loads(text).get(SUBMISSION) not in {submission, *replaces}:
-            raise NameTaken(f"There is an algorithm called {other!r} already; choose another name.")
-        delete_algorithm(connection, number)
-    number = algorithm_ids(connection, [name])[name]
-    values = {"description": description, "link": link, "metadata": json.dumps({SUBMISSION: submission})}
-    connection.execute(table.update().where(table.c.id == number).values(**values))
-
-
-def withdraw_algorithm(connection: Connection, submission: str) -> bool:
-    """Delete the algorithm that a submission made; False where there is none."""
-    table = schema.algorithms
-    known = connection.execute(sql.select(table.c.id, table.c.metadata)).all()
-    numbers = [number for number, text in known if json.loads(text).get(SUBMISSION) == submission]
-    for number in numbers:
-        delete_algorithm(connection, number)
-    return bool(numbers)
-
-
 def delete_algorithm(connection: Connection, number: int) -> None:
     """Remove an algorithm with its scores, failures, maps and the hashes of its files; nothing is left that belonged to
     it alone.
@@ -318,43 +280,18 @@ def delete_algorithm(connection: Connection, number: int) -> None:
     connection.execute(schema.algorithms.delete().where(schema.algorithms.c.id == number))
     for some in chunks({text for row in sources for text in row if text}):
         connection.execute(schema.files.delete().where(schema.files.c.source.in_(some)))
-    _delete_unused_sets(connection)
+    delete_unused_sets(connection)
 
 
-def _delete_unused_sets(connection: Connection) -> None:
+def delete_unused_sets(connection: Connection) -> None:
+    """Remove the sets of columns that no row of scores has any more."""
     used = sql.select(schema.scores.c.column_set_id)
     connection.execute(schema.column_sets.delete().where(schema.column_sets.c.id.not_in(used)))
 
 
-def delete_scenes(connection: Connection, names: Sequence[str]) -> None:
-    """Remove scenes, `SCENE` or `DATASET/SCENE`, with everything that belongs to them."""
-    chosen = named_scenes(all_scenes(connection), names, tag_book(connection))
-    connection.execute(schema.scenes.delete().where(schema.scenes.c.id.in_(list(chosen))))
-    _delete_unused_sets(connection)
-
-
-def delete_columns(connection: Connection, names: Sequence[str]) -> None:
-    """Remove the scores of columns, `METRIC:REGION`, or of all columns of a metric."""
-    sets = known_column_sets(connection)
-    known = {
-        text for columns in sets.values() for one in columns for text in (one.metric, f"{one.metric}:{one.region}")
-    }
-    for name in names:
-        one_of("column of this store", name, known)
-    wanted, table = set(names), schema.scores
-    for number, column_set in connection.execute(sql.select(table.c.id, table.c.column_set_id)).all():
-        columns = sets[column_set]
-        kept = [k for k, one in enumerate(columns) if not {one.metric, f"{one.metric}:{one.region}"} & wanted]
-        if not kept:
-            connection.execute(table.delete().where(table.c.id == number))
-        elif len(kept) < len(columns):
-            _cut(connection, number, columns, kept)
-    _delete_unused_sets(connection)
-
-
 def _keys(connection: Connection, cells: Sequence[CellScores | Failure]) -> list[tuple[int, int, int]]:
     """Scoring, scene and algorithm of each cell by id."""
-    scorings = scoring_ids(connection, [cell.protocol for cell in cells])
+    scorings = ids_of(connection, schema.scorings.c.hash, [cell.protocol for cell in cells])
     scenes, algorithms = _numbers(connection, cells)
     return [(scorings[cell.protocol], scenes[cell.dataset, cell.scene], algorithms[cell.algorithm]) for cell in cells]
 
@@ -377,29 +314,26 @@ def _delete_outdated(connection: Connection, cells: Sequence[CellScores], keys: 
         inputs_now[key] = cell.inputs
     read = sql.select(*table.c["id", *KEY, "column_set_id", "inputs"]).where(_rows_near(table, keys))
     rows = connection.execute(read).all()
-    if not rows:
-        return
-    sets = known_column_sets(connection)
-    stale: list[int] = []
-    for number, scoring, scene, algorithm, column_set, inputs in rows:
-        found = (scoring, scene, algorithm)
-        if found not in coming:
-            continue
-        kept = [place for place, column in enumerate(sets[column_set]) if column not in coming[found]]
-        if inputs != inputs_now[found] or not kept:
-            stale.append(number)
-        elif len(kept) < len(sets[column_set]):
-            _cut(connection, number, sets[column_set], kept)
-    for some in chunks(stale):
-        connection.execute(table.delete().where(table.c.id.in_(some)))
+    sets = known_column_sets(connection) if rows else {}
+    for number, *found, column_set, inputs in rows:
+        key = tuple(found)
+        if key in coming:
+            same = inputs == inputs_now[key]
+            kept = [place for place, column in enumerate(sets[column_set]) if same and column not in coming[key]]
+            keep_columns(connection, number, sets[column_set], kept)
 
 
-def _cut(connection: Connection, number: int, columns: tuple[VersionedColumn, ...], kept: list[int]) -> None:
+def keep_columns(connection: Connection, number: int, columns: tuple[VersionedColumn, ...], kept: list[int]) -> None:
+    """Cut a row of scores to those of its columns at the places `kept`; without any, delete it."""
     table = schema.scores
-    row = connection.execute(sql.select(table).where(table.c.id == number)).mappings().one()
-    rest = cell_of_row(row, columns, of_row(connection, number)).take(kept)
-    column_set = column_set_ids(connection, [rest.columns])[rest.columns]
-    connection.execute(table.update().where(table.c.id == number).values(column_set_id=column_set, **packed(rest)))
+    this = table.c.id == number
+    if not kept:
+        connection.execute(table.delete().where(this))
+    elif len(kept) < len(columns):
+        row = connection.execute(sql.select(table).where(this)).mappings().one()
+        rest = cell_of_row(row, columns, of_row(connection, number)).take(kept)
+        column_set = column_set_ids(connection, [rest.columns])[rest.columns]
+        connection.execute(table.update().where(this).values(column_set_id=column_set, **packed(rest)))
 
 
 def _delete_failures(connection: Connection, keys: Sequence[tuple[int, int, int]]) -> None:

@@ -22,7 +22,7 @@ from stereogauge.ranking.ranks import column_ranks, normalised
 from stereogauge.scores.aggregation import aggregated, column_costs, usable_scores, way
 from stereogauge.scores.column import Column, metric_of
 from stereogauge.scores.cube import ScoreCube, Values
-from stereogauge.scores.facts import SceneFacts, usual_maximum
+from stereogauge.scores.facts import usual_maximum
 from stereogauge.scores.selection import enumerated
 from stereogauge.scores.table import ScoreTable
 from stereogauge.tables.table import (
@@ -80,11 +80,10 @@ class ScoreSummary(Struct, frozen=True, eq=False, dict=True):
     def shares(self) -> Values:
         """Each value as a part of what the worst real algorithms reach, 0 best; NaN for values without a rank."""
         shares = np.full_like(self.costs, np.nan)
-        facts = self.cube.facts or (SceneFacts(),)
         for place, column in enumerate(self.cube.columns):
             own = np.where(np.isnan(self.costs[:, [place]]), np.inf, self.costs[:, [place]])
             if np.isfinite(own).any():
-                usual = np.array([np.mean([usual_maximum(column, one) for one in facts])])
+                usual = np.array([np.mean([usual_maximum(column, one) for one in self.cube.facts])])
                 shares[:, place] = normalised(column.metric, own, "heuristic", usual)[0][:, 0]
         return np.where(np.isnan(self.costs), np.nan, shares)
 

@@ -9,7 +9,7 @@ coarsely. docs/guide/hosting.md states what a number of submissions can learn at
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Literal
 
@@ -17,7 +17,8 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from stereogauge.scores.cube import ScoreCube, Values
+from stereogauge.scores.cube import NOT_KEPT, ScoreCube, Values
+from stereogauge.scores.score import ARRAYS
 from stereogauge.tables.score_table import lacking
 
 Shown = Literal["scores", "blocks"]
@@ -56,17 +57,15 @@ class Hidden:
 
     def mask(self, cube: ScoreCube) -> NDArray[np.bool_]:
         """Which scenes of a cube are hidden."""
-        datasets = cube.datasets or ("",) * len(cube.scenes)
-        return np.array([self(scene, dataset) for scene, dataset in zip(cube.scenes, datasets, strict=True)], bool)
+        return np.array([self(scene, dataset) for scene, dataset in zip(cube.scenes, cube.datasets, strict=True)], bool)
 
     def rounded(self, cube: ScoreCube) -> ScoreCube:
         """The scores as visitors and submitters may read them; see `supported`."""
         hidden = self.mask(cube)
         if not hidden.any():
             return cube
-        arrays = {name: getattr(cube, name) for name in ("values", "sums", "counts", "missing")}
-        parts = {name: whole.copy() for name, whole in arrays.items() if whole is not None}
-        for name, shown in _shown({name: whole[:, hidden] for name, whole in parts.items()}).items():
+        parts = {name: getattr(cube, name).copy() for name in ARRAYS}
+        for name, shown in _shown(**{name: whole[:, hidden] for name, whole in parts.items()}).items():
             parts[name][:, hidden] = shown
         few = np.zeros_like(parts["values"], bool)
         few[:, hidden] = cube.coverage[:, hidden] < LEAST_COVERED
@@ -82,7 +81,7 @@ class Hidden:
         values[:, hidden] = np.nan
         void = np.zeros(values.shape[1:], bool) if cube.void is None else cube.void.copy()
         void[hidden] = True
-        return replace(cube, values=values, sums=None, counts=None, missing=None, void=void)
+        return replace(cube, values=values, sums=NOT_KEPT, counts=NOT_KEPT, missing=NOT_KEPT, void=void)
 
     def unseen(self, cube: ScoreCube) -> set[str]:
         """The scenes whose scores are not shown one by one."""
@@ -102,26 +101,23 @@ class Hidden:
         return bool(chosen) and chosen != hidden
 
 
-def _shown(exact: Mapping[str, Values]) -> dict[str, Values]:
+def _shown(values: Values, sums: Values, counts: Values, missing: Values) -> dict[str, Values]:
     """Scores of hidden scenes as they may leave the server: no number tells more digits than the score itself.
 
     A sum is rounded as the mean that it makes, missing pixels as their share: both may be small where all others
     cancel, and would then tell single pixels.
     """
-    counts, missing = exact.get("counts"), exact.get("missing")
-    shown = {"values": supported(exact["values"], counts)}
-    if counts is not None:
-        shown["counts"] = supported(counts, counts)
-    if counts is not None and "sums" in exact:
-        means = exact["sums"] / np.maximum(counts, 1.0)
-        shown["sums"] = supported(means, counts) * shown["counts"]
-    if counts is not None and missing is not None:
-        pixels = np.maximum(counts + missing, 1.0)
-        shown["missing"] = np.rint(supported(missing / pixels, pixels) * supported(pixels, pixels))
-    return shown
+    rounded = supported(counts, counts)
+    pixels = np.fmax(counts + missing, 1.0)
+    return {
+        "values": supported(values, counts),
+        "sums": supported(sums / np.fmax(counts, 1.0), counts) * rounded,
+        "counts": rounded,
+        "missing": np.rint(supported(missing / pixels, pixels) * supported(pixels, pixels)),
+    }
 
 
-def supported(values: Values, counts: Values | None) -> Values:
+def supported(values: Values, counts: Values) -> Values:
     """Values rounded to the digits that their number of pixels n supports: log₁₀ √n of them, 2 to 4, and as many
     decimals at most.
 
@@ -131,8 +127,7 @@ def supported(values: Values, counts: Values | None) -> Values:
     >>> supported(np.array([0.123456, 12.3456, 0.0012]), np.array([1e4, 1e6, 1e4])).tolist()
     [0.12, 12.3, 0.0]
     """
-    pixels = np.ones_like(values) if counts is None else np.maximum(counts, 1.0)
-    digits = np.clip(np.rint(np.log10(pixels) / 2), FEWEST_DIGITS, MOST_DIGITS)
+    digits = np.clip(np.rint(np.log10(np.fmax(counts, 1.0)) / 2), FEWEST_DIGITS, MOST_DIGITS)
     size = np.abs(values)
     with np.errstate(divide="ignore", invalid="ignore"):
         place = np.maximum(np.floor(np.log10(size)) + 1 - digits, -digits)

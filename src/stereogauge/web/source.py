@@ -271,11 +271,7 @@ class StoreSource:
 
 def scene_places(cube: ScoreCube) -> dict[str, ScenePlace]:
     """The scenes of a cube by the names that it gives them."""
-    datasets = cube.datasets or ("",) * len(cube.scenes)
-    return {
-        name: ScenePlace(dataset, name.removeprefix(f"{dataset}/"))
-        for name, dataset in zip(cube.scenes, datasets, strict=True)
-    }
+    return {name: ScenePlace(*key) for name, key in zip(cube.scenes, cube.scene_keys, strict=True)}
 
 
 def _coverage(cube: ScoreCube) -> tuple[float, int, int]:

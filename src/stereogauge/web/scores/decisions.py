@@ -17,7 +17,7 @@ from stereogauge.decision.words import Claim, render, sentences
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.chart import Spec, tidy
 from stereogauge.figures.ranking import intervals
-from stereogauge.ranking.profile import Profile, load_profile, shipped_profiles
+from stereogauge.ranking.profile import Profile, shipped_profiles
 from stereogauge.text import chance_text
 from stereogauge.web.errors import UnknownChoiceError
 from stereogauge.web.responses import Plain
@@ -46,7 +46,7 @@ def answer_answer(
     try:
         purpose = chosen_purpose(scores, query, profile, weights)
         settings = Settings(query.need or query.coverage, missing=query.missing)
-        decided = answered(source, settings, purpose, requirements=wanted)
+        decided = answered(source, settings, purpose, wanted)
         found = decided.to_dict() | {
             "parts": [_split(text) for text in render(_marked(decided.claims, source))],
             "unknown_parts": [_split(text) for text in sentences(_marked(decided.unknown_claims, source))],
@@ -124,11 +124,8 @@ def chosen_purpose(
     """
     _check_profile(profile)
     own = scores.weights(query, weights, profile)
-    if own is None:
-        return None if profile is None else load_profile(profile)
-    stated = purpose_of(None, own)
-    usual = default_weights(scores, query)
-    if own != usual:
+    stated = purpose_of(scores.values(query), profile, own)
+    if stated is None or own is None or own != default_weights(scores, query):
         return stated
     return replace(stated, id="as-measured", description=AS_MEASURED, purpose_words="accuracy as measured")
 
@@ -147,7 +144,7 @@ def explain_answer(
     for name in (first, second):
         if name not in source.cube.algorithms:
             raise UnknownChoiceError("algorithm", name, source.cube.algorithms)
-    found = explained(source, first, second, purpose, missing=query.missing)
+    found = explained(source, first, second, Settings(missing=query.missing), purpose)
     hidden = scores.hidden.unseen(source.cube)
     shown = found
     if hidden:  # as one scene: what each of them adds would reveal its scores

@@ -9,7 +9,6 @@ from fastapi import Response
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from stereogauge.decision.requirements import completeness_of
 from stereogauge.decision.verdict import not_considered
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.chart import Spec
@@ -81,7 +80,7 @@ def rank_answer(
     intervals, note = _intervals(scores, query, ranking, options, draws)
     facts = further_columns(ranking)
     weighted = "weights" in declared.options
-    left_out = not_considered(completeness_of(scores.ordered(query)), query.coverage) if weighted else ()
+    left_out = not_considered(scores.ordered(query)) if weighted else ()
     extra = {name: [json_value(value) for value in values] for name, values in ranking.extra.items()}
     places = {name: place for place, name in enumerate(scores.values(query).algorithms)}
     arrays = ("weights", "contributions", "effective_weights", "break_even")

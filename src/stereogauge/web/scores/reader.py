@@ -48,22 +48,18 @@ def joined(cube: ScoreCube, table: ScoreTable) -> ScoreCube:
     source = np.ix_(range(len(submitted.algorithms)), [s for s, _ in scenes], [c for c, _ in columns])
     target = np.ix_(range(len(submitted.algorithms)), [s for _, s in scenes], [c for _, c in columns])
 
-    def added(part: str, gap: float) -> Values | None:
+    def added(part: str, gap: float) -> Values:
         old, new = getattr(cube, part), getattr(submitted, part)
-        if old is None:
-            return None
         rows = np.full((len(submitted.algorithms), len(cube.scenes), len(cube.columns)), gap)
         rows[target] = new[source]
         return np.concatenate([old, rows])
 
     measured = np.zeros((len(cube.scenes), len(cube.columns)), bool)
     measured[target[1:]] = ~np.isnan(submitted.values[source]).all(axis=0)
-    values = added("values", np.nan)
-    assert values is not None
     return replace(
         cube,
         algorithms=cube.algorithms + tuple(submitted_name(name, cube) for name in submitted.algorithms),
-        values=values,
+        values=added("values", np.nan),
         sums=added("sums", 0.0),
         counts=added("counts", 0.0),
         missing=added("missing", 0.0),

@@ -144,11 +144,11 @@ def correlation_answer(
     """r² of the selection; `pairs` are the columns (x, y) to plot against each other, else those that tell most."""
     cube = scores.scene_by_scene(query)
     found = determination(cube)
-    size, styles = len(found.columns), scores.source.styles(cube.algorithms)
+    styles = scores.source.styles(cube.algorithms)
     telling = [(str(x), str(y)) for x, y in telling_pairs(found)]
     return {
         "columns": [str(column) for column in found.columns],
-        "r_squared": rows(found.r_squared, (size, size)),
+        "r_squared": rows(found.r_squared),
         "points": found.points.tolist(),
         "algorithms": cube.algorithms,
         "scenes": cube.scenes,
@@ -172,8 +172,8 @@ def points(cube: ScoreCube, x: str, y: str, styles: Styles, mark: list[str]) -> 
         "y": str(found.y),
         "x_unit": first.unit(cube.depth_unit),
         "y_unit": second.unit(cube.depth_unit),
-        "x_values": rows(found.x_values, found.x_values.shape),
-        "y_values": rows(found.y_values, found.y_values.shape),
+        "x_values": rows(found.x_values),
+        "y_values": rows(found.y_values),
         "fits": [json_value(fit._asdict()) for fit in found.fits],
         "r_squared": json_value(found.r_squared),
         "coloured": coloured_algorithms(cube, found, mark),

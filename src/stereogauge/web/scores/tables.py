@@ -19,10 +19,8 @@ from stereogauge.web.selection import SelectionQuery, known_column
 MOST_SPREAD = 5
 
 
-def rows(values: Values | None, shape: tuple[int, ...]) -> list[Any]:
+def rows(values: Values) -> list[Any]:
     """A matrix as lists, null for NaN and the text "inf" for infinity."""
-    if values is None:
-        return [[None] * shape[1] for _ in range(shape[0])]
     plain: list[Any] = values.tolist() if np.isfinite(values).all() else json_value(values)
     return plain
 
@@ -40,7 +38,7 @@ def table_answer(scores: ScoreReader, query: SelectionQuery, column: str | None 
     weights = record.protocol.scene_weights if record.protocol else None
     unordered = query.need == ONLY_SURE
     found = score_summary(scores.values(query), scores.aggregation(query), weights, any_density=unordered)
-    cube, shape = found.cube, found.values.shape
+    cube = found.cube
     by_scene = None if column is None else scores.hidden.scene_by_scene(cube)
     return {
         "protocol": record.key,
@@ -54,9 +52,9 @@ def table_answer(scores: ScoreReader, query: SelectionQuery, column: str | None 
             | {"best": np.flatnonzero(found.ranks[:, place] == 1).tolist()}
             for place, own in enumerate(cube.columns)
         ],
-        **{name: rows(getattr(found, name), shape) for name in ("values", "ranks", "shares", "coverage")},
-        "counts": rows(scene_totals(whole, cube, whole.counts), shape),
-        "missing": rows(scene_totals(whole, cube, whole.missing), shape),
+        **{name: rows(getattr(found, name)) for name in ("values", "ranks", "shares", "coverage")},
+        "counts": rows(scene_totals(whole, cube, whole.counts)),
+        "missing": rows(scene_totals(whole, cube, whole.missing)),
         "faint": found.faint.tolist(),
         "gaps": found.gaps.tolist(),
         "lacking": [{"algorithms": names, "scenes": scenes} for scenes, names in lacking(cube).items()],
@@ -64,13 +62,11 @@ def table_answer(scores: ScoreReader, query: SelectionQuery, column: str | None 
     }
 
 
-def scene_totals(whole: ScoreCube, chosen: ScoreCube, statistic: Values | None) -> Values | None:
+def scene_totals(whole: ScoreCube, chosen: ScoreCube, statistic: Values) -> Values:
     """Sums of a statistic of the whole cube over the chosen scenes, for the chosen algorithms and columns.
 
     One pass over the whole is cheaper than cutting the part out first.
     """
-    if statistic is None:
-        return None
     scenes = set(chosen.scenes)
     totals = np.array([float(scene in scenes) for scene in whole.scenes]) @ statistic
     algorithms = {name: place for place, name in enumerate(whole.algorithms)}
@@ -85,11 +81,12 @@ def scene_column(cube: ScoreCube, column: str) -> Plain:
     values = cube.values[:, :, place]
     spread = [_deviation(values[:, scene]) for scene in range(values.shape[1])]
     order = sorted(range(len(spread)), key=lambda scene: -spread[scene])
-    part = {name: getattr(cube, name) for name in ("counts", "missing")}
+    counts = cube.counts[:, :, place]
     return {
         "column": str(cube.columns[place]),
-        "values": rows(values, values.shape),
-        **{name: rows(None if own is None else own[:, :, place], values.shape) for name, own in part.items()},
+        "values": rows(values),
+        "counts": rows(counts),
+        "missing": rows(np.where(np.isnan(counts), np.nan, cube.missing[:, :, place])),
         "spread": [cube.scenes[scene] for scene in order[:MOST_SPREAD] if spread[scene] > 0],
     }
 

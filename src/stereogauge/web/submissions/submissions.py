@@ -277,10 +277,12 @@ class Submissions:
                 raise RefusedError(f"Only a finished submission can be published; this one is {state}.", 409)
             same = [one for one in mine.values() if name_key(one.name) == name_key(job.name)]
             earlier = [one.id for one in same if one.state == "published"]
-            about = {"submission": job.id, "description": job.description, "link": job.link, "replaces": earlier}
             task, maps = self.task(), [MapRecord(**row) for row in job.maps]
             try:
-                self._store.publish(job.name, ScoreTable(_scores(job)), protocol=task.protocol, maps=maps, **about)
+                self._store.publish(
+                    job.name, ScoreTable(_scores(job)), submission=job.id, replaces=earlier, protocol=task.protocol,
+                    maps=maps, description=job.description, link=job.link,
+                )  # fmt: skip
             except NameTaken as taken:
                 raise RefusedError(str(taken), 409) from None
             finally:
