@@ -81,6 +81,15 @@ def test_scenes_count_by_their_weights_in_scores_tests_and_draws(cube_of: Build)
         weigh(replace(cube, aggregation="pooled"))
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_a_term_with_the_same_scores_for_everybody_has_exactly_no_share_and_no_tie(cube_of: Build, seed: int) -> None:
+    values = np.random.default_rng(seed).uniform(0, 60, (7, 33, 2))
+    values[:, :, 1] = values[0, :, 1]
+    score, _ = weigh(cube_of(values, ("bad@1:all", "rms:all")), {"bad@1": 1, "rms": 1})
+    assert score.effective.tolist() == [1.0, 0.0]
+    assert np.isnan(score.ties(int(score.order[0]))[:, 1]).all()
+
+
 def test_weights_of_one_and_zero_reduce_to_the_single_metric(cube_of: Build) -> None:
     random = np.random.default_rng(1).random((6, 3, 2))
     cube = cube_of(random, ("bad@1:all", "rms:all"))

@@ -374,7 +374,7 @@ def _better_at(claim: Claim) -> Parts:
 
 def _charged_means(claim: Claim) -> Parts:
     lost = listed([f"{name} gives no value at {percent(claim.numbers[name])} of them" for name in claim.names])
-    return "", f"These scores are means over the scenes, with missing pixels charged: {lost}."
+    return "", f"These scores are averages over the scenes, with missing pixels charged: {lost}."
 
 
 def _unattributed_terms(claim: Claim) -> Parts:

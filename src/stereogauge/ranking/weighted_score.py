@@ -51,6 +51,7 @@ DISPROPORTIONATE = 2.0
 """A term that causes more than this many times its declared share of the differences is named."""
 
 MOST_RIVALS = 3
+MOST_WEIGHT = 0.9
 
 
 def term_columns(term: str, columns: Sequence[Column]) -> list[int]:
@@ -134,6 +135,10 @@ class Term(NamedTuple):
         """What each column adds to the score, w_t · u_f · n_{a,f}; shape (algorithms, columns of the term)."""
         return np.asarray(self.weight * self.shares * self.cells, np.float64)
 
+    def mean(self, cells: Values) -> Values:
+        """The mean of each row over the columns; that of equal rows is equal to the last bit, unlike a product's."""
+        return np.asarray((self.shares * cells).sum(axis=1), np.float64)
+
 
 class Disproportion(NamedTuple):
     """A term that causes a much larger share of the differences between the algorithms than its weight."""
@@ -195,7 +200,7 @@ class WeightedScore(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def means(self) -> Values:
         """Normalised means, shape (algorithms, terms)."""
-        return np.stack([term.cells @ term.shares for term in self.terms.values()], axis=1)
+        return np.stack([term.mean(term.cells) for term in self.terms.values()], axis=1)
 
     @cached_property
     def by_term(self) -> Values:
@@ -280,7 +285,7 @@ class WeightedScore(Struct, frozen=True, eq=False, dict=True):
     def mean_scores(self, term: str) -> Values:
         """Each algorithm's mean over the columns of a term as the scores are shown; NaN where one is a gap."""
         cells = self.costs.matrix[:, self.terms[term].flat]
-        means = np.where(np.isfinite(cells), cells, np.nan) @ self.terms[term].shares
+        means = self.terms[term].mean(np.where(np.isfinite(cells), cells, np.nan))
         sign = -1.0 if parse_column(term)[0].metric.direction == "higher" else 1.0
         return np.asarray(sign * means, np.float64)
 
@@ -328,10 +333,14 @@ class WeightedScore(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def nearest_tie(self) -> Tie | None:
-        """The smallest change of one weight that puts the second place first: of a property, else of a term."""
+        """The smallest change of one weight that puts the second place first: of a property, else of a term.
+
+        A term that would leave next to nothing to the others is none.
+        """
         second = self.algorithms[self.order[1]] if len(self.order) > 1 else ""
         found = [tie for tie in self.nearest_ties if tie.rival == second and tie.weight > 0 and tie.tie > 0]
-        found = [tie for tie in found if tie.of in self.properties[0]] or found
+        by_property = [tie for tie in found if tie.of in self.properties[0]]
+        found = by_property or [tie for tie in found if tie.tie < MOST_WEIGHT]
         return min(found, key=lambda tie: abs(math.log(tie.tie / tie.weight)), default=None)
 
 
