@@ -102,23 +102,10 @@ def test_distances_are_measured_along_the_disparity() -> None:
         assert np.array_equal(found, expected, equal_nan=True)
 
 
-@pytest.mark.parametrize("kind", [np.int16, np.int32])
-def test_extents_of_labels(kind: type) -> None:
-    for values, random in all_maps():
-        labels = np.repeat(random.integers(0, 4, values.shape), 2, axis=1).astype(kind)
-        found = planes.label_extents(labels, 5)
-        for label in range(5):
-            rows, columns = np.nonzero(labels == label)
-            first = (rows.min(initial=labels.shape[0]), columns.min(initial=labels.shape[1]))
-            assert found[label].tolist() == [*first, rows.size, rows.sum(), columns.sum()]
-
-
 @pytest.mark.parametrize("label", [-1, 2])
 def test_labels_outside_the_table_are_refused(label: int) -> None:
     labels = np.array([[0, 1], [label, 0]], np.int32)
     ones, everywhere = np.ones(labels.shape, np.float32), np.ones(labels.shape, np.bool_)
-    with pytest.raises(ValueError, match="from 0 to below 2"):
-        planes.label_extents(labels, 2)
     with pytest.raises(ValueError, match="from 0 to below 2"):
         planes.part_statistics(labels, 2, ones, everywhere)
     with pytest.raises(ValueError, match="no plane"):

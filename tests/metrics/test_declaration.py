@@ -240,11 +240,11 @@ def test_the_shared_pass_gives_what_the_definition_gives(name: str, invalid: str
         assert fused.sum == pytest.approx(defined.sum, rel=1e-6)
         assert (fused.charged is None) == (defined.charged is None)
         assert fused.kept_sum == pytest.approx(defined.kept_sum, rel=1e-6)
-        if metric.classifies:
+        if metric.wrong:
             assert fused.sum == defined.sum
 
 
-@pytest.mark.parametrize("name", [m.id for m in metrics().values() if m.classifies])
+@pytest.mark.parametrize("name", [m.id for m in metrics().values() if m.wrong])
 def test_a_metric_that_classifies_gives_every_pixel_a_right_or_a_wrong(name: str) -> None:
     declared = metrics()[name]
     if declared.region or declared.needs & {"calibration", "right_estimate", "next_estimate"}:

@@ -107,7 +107,7 @@ class Contrast(Struct, frozen=True, eq=False):
 def wrong_pixels(measurement: Measurement, column: str) -> tuple[Mask, Mask]:
     """Where the estimate is wrong by a metric with two classes, missing estimates included; and the counted pixels."""
     metric, region = parse_column(column)
-    if not metric.metric.classifies:
+    if not metric.metric.wrong:
         raise StereogaugeError(f"{column} does not call single pixels right or wrong; take one such as bad@1:nonocc.")
     where = region or metric.metric.region or "all"
     counted = measurement.mask(where)
@@ -179,7 +179,7 @@ def contrast(
 def two_class_column(cube: ScoreCube, order: Sequence[str] = ()) -> str:
     """A column that calls single pixels right or wrong: of the terms in `order`, else the first that the cube has."""
     stored = [
-        column for column in cube.columns if column.declared.metric.region is None and column.declared.metric.classifies
+        column for column in cube.columns if column.declared.metric.region is None and column.declared.metric.wrong
     ]
     chosen = [column for term in order for column in stored if term in (column.metric, str(column))]
     return str((chosen or stored)[0]) if stored else "bad@1:all"

@@ -15,7 +15,6 @@ Flags = NDArray[np.bool_]
 Coefficients = tuple[float, float, float]
 
 TERMS = 6  # of a quadratic: 1, u, v, u², u·v, v²
-FIRST_ROW, FIRST_COLUMN, PIXELS, ROW_SUM, COLUMN_SUM = range(5)
 SHAPE = ("height", "width")
 BELOW = "a label is not from 0 to below {number}."
 POINTS: dict[str, Any] = {name: Reads(np.float32, "points") for name in "xyd"}
@@ -55,13 +54,6 @@ _distances_along_disparity = native(
     b=REAL,
     c=REAL,
     distance=Writes(np.float32, *SHAPE),
-)
-_label_extents = native(
-    "label_extents",
-    labels=Reads((np.int16, np.int32), *SHAPE),
-    extents=Writes(np.int64, "number", 5),
-    returns=FLAG,
-    refusal=BELOW,
 )
 _part_statistics = native(
     "part_statistics",
@@ -144,13 +136,6 @@ def distances_along_disparity(disparity: Floats, plane: Coefficients) -> Floats:
     distance = np.empty(disparity.shape, np.float32)
     _distances_along_disparity(disparity, *plane, distance)
     return distance
-
-
-def label_extents(labels: NDArray[np.signedinteger[Any]], number: int) -> NDArray[np.int64]:
-    """First row, first column, pixels, sum of rows and sum of columns of each label from 0 to `number` − 1."""
-    extents = np.empty((number, 5), np.int64)
-    _label_extents(labels, extents)
-    return extents
 
 
 def part_statistics(labels: NDArray[np.int32], number: int, distance: Floats, core: Flags) -> Doubles:

@@ -65,7 +65,6 @@ class SceneRegions:
         self.stage = stage
         self.parameters: RegionParameters = protocol.region_rules
         self._in_front: dict[float, tuple[float, float]] = {}
-        self._named: dict[str, Mask] = {}
         self._masks: dict[Expression, Mask] = {}
         self._labels: dict[tuple[str, ...], list[RegionLabels]] = {}
 
@@ -151,19 +150,20 @@ class SceneRegions:
                 yield (depth > depths.least) & (depth < (depths.most or math.inf))
         if self._has_extent:
             yield self.extent
-        height, width = self.scene.shape
-        border = self.border
-        if border > 0:
-            inside = np.zeros((height, width), np.bool_)
-            inside[border : height - border, border : width - border] = True
-            yield inside
+        if self.border > 0:
+            yield self._within_margin(self.border)
         if self.protocol.pixels.window:
-            yield self._window(*self.protocol.pixels.window)
+            height, width = self.scene.shape
+            top, bottom, left, right = self.protocol.pixels.window
+            yield self._box(int(top * height), int(bottom * height), int(left * width), int(right * width))
 
-    def _window(self, top: float, bottom: float, left: float, right: float) -> Mask:
+    def _within_margin(self, margin: int) -> Mask:
         height, width = self.scene.shape
-        inside = np.zeros((height, width), np.bool_)
-        inside[int(top * height) : int(bottom * height), int(left * width) : int(right * width)] = True
+        return self._box(margin, height - margin, margin, width - margin)
+
+    def _box(self, top: int, bottom: int, left: int, right: int) -> Mask:
+        inside = np.zeros(self.scene.shape, np.bool_)
+        inside[top:bottom, left:right] = True
         return inside
 
     @property
@@ -219,10 +219,8 @@ class SceneRegions:
     @property
     def geometry_base(self) -> Mask:
         """M₀, the pixels of the geometry sets: known, seen by both cameras, inside the geometry parameters' margin."""
-        height, width = self.scene.shape
-        margin = self.protocol.geometry.border_width(width, self.scene.resolution)
-        inside = np.zeros((height, width), np.bool_)
-        inside[margin : height - margin, margin : width - margin] = True
+        margin = self.protocol.geometry.border_width(self.scene.shape[1], self.scene.resolution)
+        inside = self._within_margin(margin)
         return inside & self.known & self.visible if self.scene.has("gt") else inside
 
     @functools.cached_property
@@ -258,15 +256,12 @@ class SceneRegions:
 
     def mask(self, name: str) -> Mask:
         """The region called `name`, which may be put together from several: see `stereogauge.masks.expression`."""
-        if name not in self._named:
-            self._named[name] = self._mask(check_region(name, self.scene.masks))
-        return self._named[name]
+        return self._mask(check_region(name, self.scene.masks))
 
     def _mask(self, expression: Expression) -> Mask:
         if expression not in self._masks:
             if len(self._masks) >= MOST_KEPT:
                 self._masks.clear()
-                self._named.clear()
             mask = self._computed(expression)
             mask.flags.writeable = False
             self._masks[expression] = mask

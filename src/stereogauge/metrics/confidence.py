@@ -19,7 +19,7 @@ from stereogauge.confidence_measures.calibration import (
 from stereogauge.confidence_measures.sparsification import MAGNITUDES, ErrorKind, Rule, sparsify_by
 from stereogauge.errors import NotApplicable
 from stereogauge.metrics.costs import Costs, emptiness
-from stereogauge.metrics.declaration import Direction, MapMetric, Missing, Parameter, Statistic
+from stereogauge.metrics.declaration import Direction, Metric, Missing, Parameter, Statistic
 from stereogauge.metrics.depth import DISTANCE
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
@@ -89,7 +89,7 @@ def _of_curve(
     direction: Direction = "lower",
     rule: Rule = "bad",
     missing: Missing = "left out",
-) -> MapMetric:
+) -> Metric:
     """A metric of a sparsification curve; all of one region, error and reading of missing estimates share the curve."""
     counting = missing == "counted"
 
@@ -113,7 +113,7 @@ def _of_curve(
     area.__doc__ = meaning
     largest = np.inf if rule in MAGNITUDES else 1.0
     parameters, examples = PARAMETERS.get(rule, ((), ("",)))
-    return MapMetric(
+    return Metric(
         id=identifier,
         name=name,
         formula=formula,
@@ -169,7 +169,7 @@ roc = _of_curve(
 )
 
 
-def _by_error(rule: Rule, words: str) -> tuple[MapMetric, MapMetric]:
+def _by_error(rule: Rule, words: str) -> tuple[Metric, Metric]:
     """`ause-mae`, `aurg-mae` and their like: areas of the curve of another error than bad pixels."""
     suffix, end = rule.removeprefix("bad-"), f" when the curve follows {words}. Over the estimated pixels."
     area = r"\int_0^1 \mathrm{error}(\varphi)\,d\varphi"
@@ -211,7 +211,7 @@ def _calibration(
     direction: Direction = "lower",
     example: str = "",
     bounds: tuple[float, float] = (0.0, 1.0),
-) -> MapMetric:
+) -> Metric:
     """A metric of how far stated deviations or probabilities agree with what is observed."""
 
     def calibrated(m: Measurement, region: str, *arguments: float) -> Statistic:
@@ -222,7 +222,7 @@ def _calibration(
         return Statistic.of_value(read(found, *arguments), found.count, missing)
 
     calibrated.__doc__ = meaning
-    return MapMetric(
+    return Metric(
         id=identifier,
         name=name,
         formula=formula,
@@ -238,7 +238,7 @@ def _calibration(
     )
 
 
-def _of_sigma(distribution: Distribution) -> tuple[MapMetric, MapMetric, MapMetric]:
+def _of_sigma(distribution: Distribution) -> tuple[Metric, Metric, Metric]:
     title = distribution.capitalize()
 
     def reliability(m: Measurement, region: str, *level: float) -> Reliability:

@@ -12,7 +12,7 @@ import functools
 import inspect
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, ClassVar, Literal, Protocol, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from msgspec import Struct
@@ -26,6 +26,7 @@ from stereogauge.metrics.costs import Costs, PixelCosts, Quantile, Reducer, Sums
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture, costs_picture
 from stereogauge.metrics.statistics import PassRequest
+from stereogauge.model import SceneRange
 from stereogauge.registry import Parameter as Parameter
 from stereogauge.registry import bound_arguments, check_call, is_ours, with_arguments
 
@@ -54,38 +55,6 @@ SCALING: Mapping[Scaling, str] = {
 PIXELS_AT_FULL_SIZE = 200
 FEWEST_PIXELS = 30
 FEWEST_STRUCTURES = 3
-
-
-class TruthRange(Protocol):
-    """The size of a scene, and the range of its ground truth; NaN where unknown.
-
-    Disparities are from low to high, depths from near to far.
-    """
-
-    @property
-    def size(self) -> float:
-        """The size relative to full resolution."""
-        ...
-
-    @property
-    def low(self) -> float:
-        """The smallest disparity."""
-        ...
-
-    @property
-    def span(self) -> float:
-        """The largest disparity less the smallest."""
-        ...
-
-    @property
-    def near(self) -> float:
-        """The smallest depth."""
-        ...
-
-    @property
-    def far(self) -> float:
-        """The largest depth."""
-        ...
 
 
 class Statistic(Struct, frozen=True):
@@ -129,17 +98,24 @@ def _nothing(*_: float) -> PassRequest:
 
 
 class Metric(Struct, frozen=True, kw_only=True, eq=False):
-    """The facts of a metric; an instance decorates the metric's function.
+    """A metric of a whole map: the facts about it; an instance decorates the metric's function.
+
+    The function, `function(measurement, region, *arguments)`, returns the `Statistic` of a region. That of a
+    `PixelMetric` returns the values of single pixels instead.
 
     missing: what a missing estimate does to the score (see `MISSING`). direction: which scores are better. range: the
     theoretical one; heuristic_range: what real algorithms reach. parameters: the numbers in the metric's id. needs:
     parts of a scene or result ("gt", "left", "right", "calibration", "right_estimate", "confidence", "seconds", …).
-    region: the only pixel set on which the metric is measured; None means any region. request: what the metric reads
-    of the pass over the pixels that all metrics share, from its arguments. picture: `function(measurement, *arguments)`
-    draws the metric where the map of its costs does not say enough. worst_pixel: `function(truth_range, *arguments)` is
-    the most that one pixel adds to the sum with any estimate inside the range of the scene's ground truth; by default
-    the end of `range`. keeps_charged: whether the sum of a score that does not pool is its value with every missing
-    pixel charged, as it is for a quantile. version: to be raised when the same input gives another number.
+    region: the only pixel set on which the metric is measured; None means any region. pooled: makes the value from a
+    sum and a count; without it the metric does not pool over scenes. costs: `function(measurement, region, *arguments)`
+    makes the map of what each pixel costs, for a metric that has one; for one that pools and is better low, the costs
+    of a region add up to its sum. wrong: what right and wrong pixels are called; None where single pixels are not right
+    or wrong. counts: what `Statistic.count` and `missing` are numbers of. request: what the metric reads of the pass
+    over the pixels that all metrics share, from its arguments. picture: `function(measurement, *arguments)` draws the
+    metric where the map of its costs does not say enough. worst_pixel: `function(scene_range, *arguments)` is the most
+    that one pixel adds to the sum with any estimate inside the range of the scene's ground truth; by default the end of
+    `range`. keeps_charged: whether the sum of a score that does not pool is its value with every missing pixel charged,
+    as it is for a quantile. version: to be raised when the same input gives another number.
 
     A metric has a set of pixels: its region, less pixels on which the ground truth allows no value (a relative error
     where D = 0, a depth behind the cameras, a window beside unknown ground truth). A pixel of the set is missing where
@@ -168,6 +144,9 @@ class Metric(Struct, frozen=True, kw_only=True, eq=False):
     parameters: tuple[Parameter, ...] = ()
     needs: Collection[str] = frozenset({"gt"})
     region: str | None = None
+    pooled: Callable[[float, int], float] | None = None
+    costs: Callable[..., Costs] | None = None
+    wrong: tuple[str, str] | None = None
     request: Callable[..., PassRequest] = _nothing
     picture: Callable[..., Picture] | None = None
     worst_pixel: Callable[..., float] | None = None
@@ -176,7 +155,7 @@ class Metric(Struct, frozen=True, kw_only=True, eq=False):
     version: int = 1
     function: Callable[..., Any] = _undeclared
     counts: Counts = "pixels"
-    takes: ClassVar[tuple[str, ...]] = ("measurement",)
+    takes: ClassVar[tuple[str, ...]] = ("measurement", "region")
     """What the function is called with, before its parameters."""
 
     def __post_init__(self) -> None:
@@ -195,17 +174,12 @@ class Metric(Struct, frozen=True, kw_only=True, eq=False):
     @property
     def finalize(self) -> Callable[[float, int], float] | None:
         """What makes the value from a sum and a count; None for a metric that does not pool."""
-        raise NotImplementedError
-
-    @property
-    def classifies(self) -> tuple[str, str] | None:
-        """What right and wrong pixels are called; None where single pixels are not right or wrong."""
-        return None
+        return self.pooled
 
     @property
     def has_map(self) -> bool:
         """Whether the metric tells what each pixel costs."""
-        raise NotImplementedError
+        return self.costs is not None
 
     @property
     def has_picture(self) -> bool:
@@ -214,11 +188,14 @@ class Metric(Struct, frozen=True, kw_only=True, eq=False):
 
     def measure(self, m: Measurement, region: str, *arguments: float) -> Statistic:
         """The statistic of one region."""
-        raise NotImplementedError
+        found: Statistic = self.function(m, region, *arguments)
+        return found
 
     def cost_map(self, m: Measurement, region: str, *arguments: float) -> Costs:
         """What each pixel of a region costs."""
-        raise NotImplementedError
+        if self.costs is None:
+            raise UnknownNameError(f"Metric {self.id!r} is not made of pixels and has no map of them.")
+        return np.where(m.mask(region), self.costs(m, region, *arguments), np.nan)
 
     def shown(self, m: Measurement, *arguments: float) -> Costs:
         """The map of costs that a picture shows, on every pixel that has one."""
@@ -254,7 +231,7 @@ class Metric(Struct, frozen=True, kw_only=True, eq=False):
             return False
         return self.missing in ("left out", "only in the count") or not self.counts_missing(invalid)
 
-    def charge(self, scene: TruthRange, *arguments: float) -> float:
+    def charge(self, scene: SceneRange, *arguments: float) -> float:
         """What a missing pixel costs so that no estimate inside the scene's range costs more; NaN where unknown.
 
         In the unit of the sum, or of the value for a metric that does not pool.
@@ -337,8 +314,8 @@ class PixelMetric(Metric, frozen=True, kw_only=True, eq=False):
     """
 
     reduce: Reducer
-    wrong: tuple[str, str] | None = None
     fused: Callable[..., Sums | None] | None = None
+    takes: ClassVar[tuple[str, ...]] = ("measurement",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -357,11 +334,6 @@ class PixelMetric(Metric, frozen=True, kw_only=True, eq=False):
     def finalize(self) -> Callable[[float, int], float] | None:
         """The reducer; a quantile does not pool."""
         return None if isinstance(self.reduce, Quantile) else self.reduce
-
-    @property
-    def classifies(self) -> tuple[str, str] | None:
-        """What right and wrong pixels are called."""
-        return self.wrong
 
     @property
     def has_map(self) -> bool:
@@ -458,43 +430,8 @@ class PixelMetric(Metric, frozen=True, kw_only=True, eq=False):
         return self.range[1] / 100 if self.reduce is percent else self.range[1]
 
 
-class MapMetric(Metric, frozen=True, kw_only=True, eq=False):
-    """A metric of a whole map: `function(measurement, region, *arguments)` returns its `Statistic`.
-
-    pooled: makes the value from a sum and a count; without it the metric does not pool over scenes. costs:
-    `function(measurement, region, *arguments)` makes the map of what each pixel costs, for a metric that has one. For
-    one that pools and is better low, the costs of a region add up to its sum. counts: what `Statistic.count` and
-    `missing` are numbers of.
-    """
-
-    pooled: Callable[[float, int], float] | None = None
-    costs: Callable[..., Costs] | None = None
-    takes: ClassVar[tuple[str, ...]] = ("measurement", "region")
-
-    @property
-    def finalize(self) -> Callable[[float, int], float] | None:
-        """What makes the value from a sum and a count."""
-        return self.pooled
-
-    @property
-    def has_map(self) -> bool:
-        """Whether it tells what each pixel costs."""
-        return self.costs is not None
-
-    def measure(self, m: Measurement, region: str, *arguments: float) -> Statistic:
-        """The statistic of one region."""
-        found: Statistic = self.function(m, region, *arguments)
-        return found
-
-    def cost_map(self, m: Measurement, region: str, *arguments: float) -> Costs:
-        """What each pixel of a region costs."""
-        if self.costs is None:
-            raise UnknownNameError(f"Metric {self.id!r} is not made of pixels and has no map of them.")
-        return np.where(m.mask(region), self.costs(m, region, *arguments), np.nan)
-
-
 metric = PixelMetric
-map_metric = MapMetric
+map_metric = Metric
 percentage = functools.partial(PixelMetric, unit="%", range=(0.0, 100.0), reduce=percent)
 """Declares a pixel metric that is a percentage of pixels."""
 

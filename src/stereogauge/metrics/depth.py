@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,9 +45,10 @@ def _depths(m: Measurement) -> tuple[Depths, Depths]:
     return truth, np.clip(estimate, limits.least or None, limits.most) if limits.least or limits.most else estimate
 
 
-def _of_truth(values: Depths, truth: Depths) -> PixelCosts:
-    """Values that are defined where the true point lies in front of the cameras."""
-    return PixelCosts(values, defined=np.isfinite(truth), empty=NO_DEPTH)
+def _compared(m: Measurement, cost: Callable[[Depths, Depths], Depths]) -> PixelCosts:
+    """The cost of the true and the estimated depth, defined where the true point lies in front of the cameras."""
+    truth, estimate = _depths(m)
+    return PixelCosts(cost(truth, estimate), defined=np.isfinite(truth), empty=NO_DEPTH)
 
 
 def _difference_picture(m: Measurement, *_: float) -> Picture:
@@ -71,8 +73,7 @@ _depth_metric = functools.partial(
 )
 def z_mae(m: Measurement) -> PixelCosts:
     """Mean size of the depth error."""
-    truth, estimate = _depths(m)
-    return _of_truth(np.abs(estimate - truth), truth)
+    return _compared(m, lambda truth, estimate: np.abs(estimate - truth))
 
 
 @_depth_metric(
@@ -85,8 +86,7 @@ def z_mae(m: Measurement) -> PixelCosts:
 )
 def z_rms(m: Measurement) -> PixelCosts:
     """Root of the mean squared depth error."""
-    truth, estimate = _depths(m)
-    return _of_truth((estimate - truth) ** 2, truth)
+    return _compared(m, lambda truth, estimate: (estimate - truth) ** 2)
 
 
 @_depth_metric(
@@ -99,8 +99,7 @@ def z_rms(m: Measurement) -> PixelCosts:
 )
 def z_abs_rel(m: Measurement) -> PixelCosts:
     """Mean depth error relative to the true depth."""
-    truth, estimate = _depths(m)
-    return _of_truth(np.abs(estimate - truth) / truth, truth)
+    return _compared(m, lambda truth, estimate: np.abs(estimate - truth) / truth)
 
 
 @_depth_metric(
@@ -113,8 +112,7 @@ def z_abs_rel(m: Measurement) -> PixelCosts:
 )
 def z_sq_rel(m: Measurement) -> PixelCosts:
     """Mean squared depth error over the true depth."""
-    truth, estimate = _depths(m)
-    return _of_truth((estimate - truth) ** 2 / truth, truth)
+    return _compared(m, lambda truth, estimate: (estimate - truth) ** 2 / truth)
 
 
 @_depth_metric(
@@ -127,8 +125,7 @@ def z_sq_rel(m: Measurement) -> PixelCosts:
 )
 def z_log_rms(m: Measurement) -> PixelCosts:
     """Root of the mean squared difference of the depths' logarithms."""
-    truth, estimate = _depths(m)
-    return _of_truth(np.log(estimate / truth) ** 2, truth)
+    return _compared(m, lambda truth, estimate: np.log(estimate / truth) ** 2)
 
 
 @_depth_metric(
@@ -145,9 +142,12 @@ def z_log_rms(m: Measurement) -> PixelCosts:
 )
 def z_delta(m: Measurement, ratio: float) -> PixelCosts:
     """Share of pixels whose depth is right to within a ratio."""
-    truth, estimate = _depths(m)
-    ratios = np.maximum(estimate / truth, truth / estimate)
-    return _of_truth(np.where(np.isnan(ratios), np.nan, ratios < ratio), truth)
+
+    def within(truth: Depths, estimate: Depths) -> Depths:
+        ratios = np.maximum(estimate / truth, truth / estimate)
+        return np.where(np.isnan(ratios), np.nan, ratios < ratio)
+
+    return _compared(m, within)
 
 
 @percentage(

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from stereogauge.kernels.set_scores import edge_fuzziness
 from stereogauge.masks.geometry.sets import Positions, Values
 from stereogauge.metrics.costs import PixelCosts, mean
-from stereogauge.metrics.declaration import Statistic, map_metric, metric
+from stereogauge.metrics.declaration import PixelMetric, Statistic, map_metric, metric
 from stereogauge.metrics.hci import HCI, VARIANT, closer_to_beyond, nothing_measured
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.metrics.picture import FAR, JUMP, NEAR, WRONG, Picture, layers
+from stereogauge.metrics.picture import FAR, JUMP, NEAR, Picture, wrong_layer
 from stereogauge.model import Mask
 from stereogauge.protocol import GeometryParameters
 
@@ -32,16 +32,6 @@ def _on_set(m: Measurement, positions: Positions, values: Values, divisor: float
     return PixelCosts(values, positions=positions, divisor=divisor, empty=empty)
 
 
-def _fattened(m: Measurement) -> Values:
-    sets = m.regions.geometry
-    return m.once("d-fat", lambda: closer_to_beyond(m.estimate, m.gt, sets.background, sets.extrapolated_foreground))
-
-
-def _thinned(m: Measurement) -> Values:
-    sets = m.regions.geometry
-    return m.once("d-thin", lambda: closer_to_beyond(m.estimate, m.gt, sets.foreground, sets.extrapolated_background))
-
-
 def _fuzziness(m: Measurement) -> Values:
     sets = m.regions.geometry
     return m.once(
@@ -52,25 +42,15 @@ def _fuzziness(m: Measurement) -> Values:
     )
 
 
-def _bands(m: Measurement, region: str, title: str, wrong: Positions, text: str) -> Picture:
+def _over_bands(m: Measurement, declared: PixelMetric) -> Picture:
+    """What a metric calls wrong, over both bands and the discontinuity between them."""
     sets = m.regions.geometry
     named = [
         (sets.foreground, "foreground band", NEAR),
         (sets.background, "background band", FAR),
         (sets.discontinuity, "discontinuity", JUMP),
-        (wrong, text, WRONG),
     ]
-    return layers(m, region, title, named)
-
-
-def _fat_picture(m: Measurement) -> Picture:
-    wrong = m.regions.geometry.background[_fattened(m) == 1]
-    return _bands(m, "disc-background", "foreground fattening", wrong, "background taken for foreground")
-
-
-def _thin_picture(m: Measurement) -> Picture:
-    wrong = m.regions.geometry.foreground[_thinned(m) == 1]
-    return _bands(m, "disc-foreground", "foreground thinning", wrong, "foreground taken for background")
+    return wrong_layer(m, declared, named)
 
 
 def _band_length(size: float) -> float:
@@ -91,16 +71,16 @@ _fuzziness_metric = functools.partial(
     heuristic_range=(0.0, 0.6),
     region="disc-background",
     wrong=("background", "background taken for foreground"),
-    picture=_fat_picture,
+    picture=lambda m: _over_bands(m, d_fat),
 )
 def d_fat(m: Measurement) -> PixelCosts:
     """Share (0 to 1) of the estimated background beside edges that is nearer to the foreground beyond the edge.
 
     The band begins on the discontinuity itself, with its far side. 0: no background pixel was swallowed by the
-    foreground. NaN: the scene has no discontinuity, or no estimate lies
-    there.
+    foreground. NaN: the scene has no discontinuity, or no estimate lies there.
     """
-    return _on_set(m, m.regions.geometry.background, _fattened(m))
+    band, beyond = m.regions.geometry.background, m.regions.geometry.extrapolated_foreground
+    return _on_set(m, band, closer_to_beyond(m.estimate, m.gt, band, beyond))
 
 
 @_share(
@@ -110,7 +90,7 @@ def d_fat(m: Measurement) -> PixelCosts:
     heuristic_range=(0.0, 0.3),
     region="disc-foreground",
     wrong=("foreground", "foreground taken for background"),
-    picture=_thin_picture,
+    picture=lambda m: _over_bands(m, d_thin),
 )
 def d_thin(m: Measurement) -> PixelCosts:
     """Share (0 to 1) of the estimated foreground beside edges that is nearer to the background beyond the edge.
@@ -118,7 +98,8 @@ def d_thin(m: Measurement) -> PixelCosts:
     The band begins on the discontinuity itself, with its near side. 0: no foreground pixel was lost to the background.
     NaN: the scene has no discontinuity, or no estimate lies there.
     """
-    return _on_set(m, m.regions.geometry.foreground, _thinned(m))
+    band, beyond = m.regions.geometry.foreground, m.regions.geometry.extrapolated_background
+    return _on_set(m, band, closer_to_beyond(m.estimate, m.gt, band, beyond))
 
 
 @_fuzziness_metric(

@@ -28,7 +28,7 @@ from stereogauge.metrics.costs import Costs, PixelCosts, mean
 from stereogauge.metrics.declaration import Statistic, map_metric, metric
 from stereogauge.metrics.hci import GUARD, HCI, VARIANT, closer_to_beyond, nothing_measured
 from stereogauge.metrics.measurement import Measurement
-from stereogauge.metrics.picture import FAR, NEAR, WRONG, Picture, layers
+from stereogauge.metrics.picture import FAR, NEAR, Picture, layers, wrong_layer
 from stereogauge.model import Mask
 
 FINE = "fine structure"
@@ -144,23 +144,6 @@ def _result(m: Measurement) -> FoundStructures:
     return m.once("fine", lambda: _found(m))
 
 
-def _fattened(m: Measurement) -> NDArray[np.float32]:
-    """1 where the background is nearer to the structure, 0 where not, NaN where the estimate is missing.
-
-    Beside a row of a structure that is not found it is 1: nothing there shows that the structure is not fattened.
-    """
-    sets = m.regions.geometry
-
-    def verdicts() -> NDArray[np.float32]:
-        fattened = np.asarray(closer_to_beyond(m.estimate, m.gt, sets.surround, sets.extrapolated_structure))
-        if sets.surround.size:
-            lost = _result(m).row_lost[np.searchsorted(sets.fine, sets.surround_rim)]
-            fattened = np.where((lost == 0) | np.isnan(fattened), fattened, lost)
-        return fattened
-
-    return m.once("f-fat", verdicts)
-
-
 def _fragment_costs(found: FoundStructures) -> NDArray[np.float64]:
     """1 − 1/k per structure, 1 where it is lost."""
     return np.where(found.parts == 0, 1.0, 1 - 1 / np.maximum(found.parts, 1))
@@ -221,16 +204,6 @@ def _fragments_picture(m: Measurement) -> Picture:
     named.append((sets.fine[(found == 0) & (parts > 0)], "not found", GAP))
     named.append((sets.fine[parts == 0], "structure lost", LOST))
     return layers(m, FINE_REGION, "fragments of fine structures", named)
-
-
-def _fat_picture(m: Measurement) -> Picture:
-    sets = m.regions.geometry
-    named = [
-        (sets.surround, "beside structures", FAR),
-        (sets.fine, "structure", NEAR),
-        (sets.surround[_fattened(m) == 1], "background taken for structure, or beside a lost row", WRONG),
-    ]
-    return layers(m, BESIDE, "fattening of fine structures", named)
 
 
 @metric(
@@ -361,7 +334,11 @@ def f_thin(m: Measurement) -> PixelCosts:
     source=HCI,
     region=BESIDE,
     wrong=("background", "background taken for structure, or beside a lost row"),
-    picture=_fat_picture,
+    picture=lambda m: wrong_layer(
+        m,
+        f_fat,
+        [(m.regions.geometry.surround, "beside structures", FAR), (m.regions.geometry.fine, "structure", NEAR)],
+    ),
     version=6,
 )
 def f_fat(m: Measurement) -> PixelCosts:
@@ -373,5 +350,9 @@ def f_fat(m: Measurement) -> PixelCosts:
     with visible background beside it.
     """
     sets = m.regions.geometry
+    fattened = closer_to_beyond(m.estimate, m.gt, sets.surround, sets.extrapolated_structure)
+    if sets.surround.size:
+        lost = _result(m).row_lost[np.searchsorted(sets.fine, sets.surround_rim)]
+        fattened = np.where((lost == 0) | np.isnan(fattened), fattened, lost)
     empty = _empty(m, f"background beside a {FINE}", sets.surround.size)
-    return PixelCosts(_fattened(m), positions=sets.surround, empty=empty)
+    return PixelCosts(fattened, positions=sets.surround, empty=empty)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,9 @@ from stereogauge.masks.scene_regions import SceneRegions, range_in_front
 from stereogauge.metrics.statistics import PassRequest, PixelStatistics, RegionStatistics
 from stereogauge.model import DisparityMap, Image, Mask, Scene, as_disparity
 from stereogauge.protocol import Protocol
+
+if TYPE_CHECKING:
+    from stereogauge.metrics.declaration import BoundMetric
 
 Shared = TypeVar("Shared")
 Number = TypeVar("Number", bound=np.generic)
@@ -58,15 +60,6 @@ def _wrong_size(estimate: DisparityMap, scene: Scene) -> str:
     return f"The estimate is {width}×{height}, scene {scene.id!r} is {known_width}×{known_height}; set resize."
 
 
-class SharesPass(typing.Protocol):
-    """A metric that says what it reads of the shared pass over the pixels."""
-
-    @property
-    def request(self) -> PassRequest:
-        """Its thresholds and quantiles."""
-        ...
-
-
 class Measurement:
     """The estimate as the protocol requires it, its scene's regions, and statistics that several metrics share.
 
@@ -81,7 +74,7 @@ class Measurement:
         estimate: Any,
         scene_regions: SceneRegions,
         *,
-        metrics: Iterable[SharesPass] = (),
+        metrics: Iterable[BoundMetric] = (),
         regions: Iterable[str] = (),
         right_estimate: Any = None,
         next_estimate: Any = None,
@@ -95,7 +88,7 @@ class Measurement:
         self._confidence = confidence
         self._request = PassRequest.together(metric.request for metric in metrics)
         self._regions = tuple(regions)
-        self._extra_statistics: dict[tuple[bool, str], PixelStatistics] = {}
+        self._statistics: dict[tuple[bool, tuple[str, ...]], list[PixelStatistics]] = {}
         self._shared: dict[str, Any] = {}
         if self.raw.shape != self.scene.shape:
             raise SizeError(_wrong_size(self.raw, self.scene))
@@ -226,24 +219,12 @@ class Measurement:
 
     def statistics(self, region: str, *, as_given: bool = False) -> PixelStatistics:
         """The statistics object that covers `region`; `as_given` takes the estimate before filling."""
-        if as_given and self.protocol.invalid != "fill":
-            as_given = False
-        for statistics in self._given_statistics if as_given else self._statistics:
-            if region in statistics:
-                return statistics
-        key = (as_given, region)
-        if key not in self._extra_statistics:
-            estimate = self.clipped if as_given else self.estimate
-            self._extra_statistics[key] = self._computed(estimate, (region,))[0]
-        return self._extra_statistics[key]
-
-    @functools.cached_property
-    def _statistics(self) -> list[PixelStatistics]:
-        return self._computed(self.estimate, self._regions)
-
-    @functools.cached_property
-    def _given_statistics(self) -> list[PixelStatistics]:
-        return self._computed(self.clipped, self._regions)
+        as_given = as_given and self.protocol.invalid == "fill"
+        together = self._regions if region in self._regions else (region,)
+        key = (as_given, together)
+        if key not in self._statistics:
+            self._statistics[key] = self._computed(self.clipped if as_given else self.estimate, together)
+        return next(statistics for statistics in self._statistics[key] if region in statistics)
 
     def _computed(self, estimate: DisparityMap, regions: tuple[str, ...]) -> list[PixelStatistics]:
         focal_baseline, doffs = self.depth_scale

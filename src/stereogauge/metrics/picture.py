@@ -21,7 +21,7 @@ from stereogauge.model import Scene
 from stereogauge.protocol import EITHER_UNIT
 
 if TYPE_CHECKING:
-    from stereogauge.metrics.declaration import BoundMetric, Metric
+    from stereogauge.metrics.declaration import BoundMetric, Metric, PixelMetric
 
 Kind = Literal["sequential", "diverging", "cyclic", "disparity", "labels", "rgb"]
 GOOD, BAD = "#0072b2", "#e69f00"
@@ -64,8 +64,8 @@ def costs_picture(bound: BoundMetric, m: Measurement) -> Picture:
     metric = bound.metric
     costs = metric.shown(m, *bound.arguments)
     title = f"{metric.name} ({bound.id})" if bound.arguments else metric.name
-    if metric.classifies is not None:
-        right, wrong = (text.format(*bound.arguments) for text in metric.classifies)
+    if metric.wrong is not None:
+        right, wrong = (text.format(*bound.arguments) for text in metric.wrong)
         classes = np.where(np.isnan(costs), np.nan, costs > 0).astype(np.float32)
         legend = {0: (right, GOOD), 1: (wrong, BAD)}
         return on_scene(m, metric.region, title=title, values=classes, kind="labels", legend=legend)
@@ -117,6 +117,16 @@ def layers(m: Measurement, region: str, title: str, named: list[tuple[Positions,
         values.ravel()[positions] = label
     legend = {label: (text, colour) for label, (_, text, colour) in enumerate(named, 1)}
     return on_scene(m, region, title=title, values=values, kind="labels", legend=legend)
+
+
+def wrong_layer(m: Measurement, declared: PixelMetric, named: list[tuple[Positions, str, str]]) -> Picture:
+    """The pixels of a metric's own set that it calls wrong, over some layers."""
+    costs = declared.pixels(m)
+    assert costs.positions is not None
+    assert declared.region is not None
+    assert declared.wrong is not None
+    wrong = costs.positions[costs.values == 1]
+    return layers(m, declared.region, declared.name, [*named, (wrong, declared.wrong[1], WRONG)])
 
 
 def clip_limit(m: Measurement) -> float:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from stereogauge.errors import StereogaugeError, unknown_name
-from stereogauge.metrics.declaration import BoundMetric, MapMetric, Metric, Statistic
+from stereogauge.metrics.declaration import BoundMetric, Metric, Statistic
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.registry import Registry, check_call, plugin_function, read_arguments
 
@@ -145,7 +145,7 @@ def function_metric(function: Callable[..., Any]) -> Metric:
         return Statistic.of_value(value, count, missing)
 
     statistic.__doc__ = function.__doc__
-    return MapMetric(
+    return Metric(
         id=name.replace("_", "-"),
         name=name.replace("_", " "),
         formula=rf"\mathrm{{{name.replace('_', ' ')}}}(E, D)",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from stereogauge.metrics.costs import mean
-from stereogauge.metrics.declaration import MapMetric, Statistic
+from stereogauge.metrics.declaration import Metric, Statistic
 from stereogauge.metrics.measurement import Fact, Measurement
 
 
@@ -78,7 +78,7 @@ def _range(numbers: Iterable[str], what: str, plural: str = "") -> str:
     return f"{amount} {what}{'' if known == [1] else plural}"
 
 
-def _fact(key: str, what: str) -> MapMetric:
+def _fact(key: str, what: str) -> Metric:
     def fact(m: Measurement, region: str) -> Statistic:
         if key not in m.extras:
             return Statistic.empty(f"{what} is not known")
@@ -89,7 +89,7 @@ def _fact(key: str, what: str) -> MapMetric:
         "and compiling; the note of the score says processor, threads, image size and number of disparities."
     )
     unit = {"peak_memory": "MiB", "weights": "million"}.get(key, "s")
-    return MapMetric(
+    return Metric(
         id=key.replace("_", "-"),
         name=what,
         formula={"s": "t", "MiB": r"\max_t M(t)"}.get(unit, "n"),

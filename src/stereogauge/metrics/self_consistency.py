@@ -6,6 +6,8 @@ truth.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -51,21 +53,15 @@ def _share_above(values: NDArray[np.float32], threshold: float) -> PixelCosts:
     return PixelCosts(verdict, defined=inner, empty="no pixel of region {region!r} has an estimate and four neighbours")
 
 
-def _picture(m: Measurement, what: str, values: NDArray[np.float32], unit: str, threshold: float) -> Picture:
-    return heat(m, None, f"{what}, limit {threshold:g}", values, unit, max(2.0 * threshold, 1.0))
+def _sizes(
+    what: str, unit: str, values: Callable[[Measurement], NDArray[np.float32]]
+) -> Callable[[Measurement, float], Picture]:
+    """Draws the sizes that are compared with the threshold."""
 
+    def picture(m: Measurement, threshold: float) -> Picture:
+        return heat(m, None, f"{what}, limit {threshold:g}", values(m), unit, max(2.0 * threshold, 1.0))
 
-def _slope_picture(m: Measurement, threshold: float) -> Picture:
-    return _picture(m, "slope |∇E|", gradient_length(m.estimate), "px/px", threshold)
-
-
-def _bend_picture(m: Measurement, threshold: float) -> Picture:
-    return _picture(m, "bend |ΔE|", acceleration(m.estimate), "px/px²", threshold)
-
-
-def _difference_picture(m: Measurement, threshold: float) -> Picture:
-    difference = left_right_difference(m.estimate, m.right_estimate)
-    return _picture(m, "left–right disagreement", difference, "px", threshold)
+    return picture
 
 
 @percentage(
@@ -77,7 +73,7 @@ def _difference_picture(m: Measurement, threshold: float) -> Picture:
     source=CABEZAS,
     missing="left out",
     wrong=("slope of at most {0:g}", "steeper than {0:g}"),
-    picture=_slope_picture,
+    picture=_sizes("slope |∇E|", "px/px", lambda m: gradient_length(m.estimate)),
     examples=("smooth-gradient@1",),
     version=2,
 )
@@ -99,7 +95,7 @@ def smooth_gradient(m: Measurement, threshold: float) -> PixelCosts:
     source=CABEZAS,
     missing="left out",
     wrong=("bent by at most {0:g}", "bent by more than {0:g}"),
-    picture=_bend_picture,
+    picture=_sizes("bend |ΔE|", "px/px²", lambda m: acceleration(m.estimate)),
     examples=("smooth-acceleration@1",),
     version=2,
 )
@@ -132,7 +128,7 @@ def left_right_difference(left: DisparityMap, right: DisparityMap) -> NDArray[np
     source="Scharstein & Szeliski, IJCV 2002 (cross-checking)",
     missing="counted",
     wrong=("agree within {0:g} px", "disagree by more than {0:g} px, or cannot be compared"),
-    picture=_difference_picture,
+    picture=_sizes("left–right disagreement", "px", lambda m: left_right_difference(m.estimate, m.right_estimate)),
     examples=("lr-consistency@1",),
     version=2,
 )

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from stereogauge.errors import NotApplicable, check_one_size
 from stereogauge.kernels.views import splat_forward, warp_backward
 from stereogauge.metrics.costs import Costs, mean
-from stereogauge.metrics.declaration import MapMetric, Statistic, map_metric
+from stereogauge.metrics.declaration import Metric, Statistic, map_metric
 from stereogauge.metrics.image_quality import GAUSSIAN, UNIFORM, WANG, Window, range_ssim
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.metrics.picture import Picture
@@ -179,7 +179,7 @@ def view_psnr(m: Measurement, region: str) -> Statistic:
     return _squared(m, region)
 
 
-def _mean_similarity(identifier: str, name: str, meaning: str, window: Window, version: int) -> MapMetric:
+def _mean_similarity(identifier: str, name: str, meaning: str, window: Window, version: int) -> Metric:
     """Mean SSIM of rendered and real views over windows of one kind."""
 
     def similarity(rendered: NDArray[np.float32], real: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -211,7 +211,7 @@ def _mean_similarity(identifier: str, name: str, meaning: str, window: Window, v
         return Statistic(total, count, holes, _note(m))
 
     view_mssim.__doc__ = meaning
-    return MapMetric(
+    return Metric(
         id=identifier,
         name=name,
         formula=r"\overline{\mathrm{SSIM}(\hat I, I)}",

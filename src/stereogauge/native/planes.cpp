@@ -145,41 +145,6 @@ template <class T> INLINE int64_t run_end(const T *row, int64_t x, int64_t width
     return x;
 }
 
-// Per label from 0 on: first row, first column, pixels, sum of the rows, sum of the columns. False where a label is
-// outside the table.
-template <class T>
-INLINE bool label_extents(const T *labels, int64_t *extents, int64_t height, int64_t width, int64_t number) {
-    for (int64_t k = 0; k < number; k++) {
-        int64_t *own = extents + 5 * k;
-        own[0] = height, own[1] = width, own[2] = own[3] = own[4] = 0;
-    }
-    for (int64_t y = 0; y < height; y++)
-        for (int64_t x = 0, end; x < width; x = end) {
-            const T label = labels[y * width + x];
-            end = run_end(labels + y * width, x, width);
-            if (label < 0 || label >= number) return false;
-            int64_t *own = extents + 5 * (int64_t)label;
-            own[0] = y < own[0] ? y : own[0];
-            own[1] = x < own[1] ? x : own[1];
-            own[2] += end - x;
-            own[3] += y * (end - x);
-            own[4] += (x + end - 1) * (end - x) / 2;
-        }
-    return true;
-}
-
-EXPORT bool SG(label_extents_i16)(const int16_t *labels, int64_t *extents, int64_t height, int64_t width,
-                                  int64_t number) {
-    return label_extents(labels, extents, height, width, number);
-}
-KERNEL(label_extents_i16)
-
-EXPORT bool SG(label_extents_i32)(const int32_t *labels, int64_t *extents, int64_t height, int64_t width,
-                                  int64_t number) {
-    return label_extents(labels, extents, height, width, number);
-}
-KERNEL(label_extents_i32)
-
 // Per label from 1 on: pixels, sum of squared distances, pixels of the core; false where a label is outside the table,
 // which begins as 0.
 EXPORT bool SG(part_statistics)(const int32_t *labels, const float *distance, const bool *core, double *found,

@@ -294,7 +294,7 @@ def partition(algorithms: Sequence[str], regions: Sequence[str], errors: Counts,
 def counts_errors(metric: str) -> bool:
     """Whether the sums of a metric are numbers of wrong pixels."""
     declared = metric_of(metric).metric
-    return bool(declared.classifies) and declared.finalize is percent and declared.direction == "lower"
+    return bool(declared.wrong) and declared.finalize is percent and declared.direction == "lower"
 
 
 def error_counts(cube: ScoreCube, metric: str, regions: Sequence[str]) -> Counts:

@@ -229,13 +229,13 @@ def charged(cube: ScoreCube) -> ScoreCube:
     if not cube.missing.any():
         return cube
     values, sums, counts, missing = (part.copy() for part in (cube.values, cube.sums, cube.counts, cube.missing))
-    ranged = np.isfinite([one.span for one in cube.facts])
+    ranged = np.isfinite([one.range.span for one in cube.facts])
     for place, column in enumerate(cube.columns):
         metric = column.declared.metric
         lost = cube.missing[:, :, place]
         if not lost.any() or metric.counts != "pixels" or not metric.left_out(cube.invalid):
             continue
-        exact = np.array([metric.charge(one, *column.declared.arguments) for one in cube.facts])
+        exact = np.array([metric.charge(one.range, *column.declared.arguments) for one in cube.facts])
         most = np.array([usual_maximum(column, one) for one in cube.facts])
         counting = metric.counts_missing(cube.invalid)
         size = cube.counts[:, :, place] + (0.0 if counting else lost)

@@ -23,7 +23,7 @@ from stereogauge.datasets.places import truth_hash
 from stereogauge.errors import StereogaugeError
 from stereogauge.loading import Declaration, convert, entry, number, parse_toml
 from stereogauge.metrics.costs import plain_sum
-from stereogauge.model import Scene
+from stereogauge.model import Scene, SceneRange
 from stereogauge.protocol import EITHER_UNIT
 from stereogauge.scores.column import Column, metric_of
 
@@ -83,9 +83,9 @@ class SceneFacts(Struct, frozen=True):
         return 1 / self.low - 1 / self.high if 0 < self.low < self.high else math.nan
 
     @property
-    def span(self) -> float:
-        """The largest error of an estimate inside the scene's range of disparities, in px."""
-        return self.high - self.low
+    def range(self) -> SceneRange:
+        """The size of the scene and the range of its ground truth."""
+        return SceneRange(self.size, self.low, self.high, self.near, self.far)
 
 
 def unit_means(by_scene: NDArray[np.float64], unit_of: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -263,7 +263,7 @@ def _export_compared(writer: _Writer, base: Params, scenes: list[str], scope: di
 
 def decisive_column(terms: list[dict[str, Any]], columns: list[dict[str, Any]]) -> dict[str, Any] | None:
     """The column whose pixels the page compares: of the terms that call pixels wrong the one that decides most."""
-    able = [one for one in columns if parse_metric(one["metric"]).metric.classifies and one["label"] != one["metric"]]
+    able = [one for one in columns if parse_metric(one["metric"]).metric.wrong and one["label"] != one["metric"]]
     for term in sorted(terms, key=lambda term: -abs(term["amount"])):
         for one in able:
             if term["term"] in (one["id"], one["metric"]):

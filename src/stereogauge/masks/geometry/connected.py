@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.kernels.planes import FIRST_COLUMN, FIRST_ROW, PIXELS, label_extents
 from stereogauge.model import DisparityMap, Mask
 
 Floats = NDArray[np.float32]
@@ -72,9 +71,15 @@ def components(mask: NDArray[Any]) -> tuple[NDArray[np.int32], int]:
 
 def large_components(labels: NDArray[np.int32], number: int, least: float) -> list[int]:
     """The labels of at least `least` pixels, by place and size: numbering differs between versions of OpenCV."""
-    extents = label_extents(labels, number)[:, [FIRST_ROW, FIRST_COLUMN, PIXELS]]
-    large = np.flatnonzero(extents[1:, 2] >= least) + 1
-    return [int(label) for label in sorted(large, key=lambda label: tuple(extents[label]))]
+    from scipy.ndimage import find_objects
+
+    sizes = np.bincount(labels.ravel(), minlength=number).tolist()
+    places = {
+        label: (box[0].start, box[1].start, sizes[label])
+        for label, box in enumerate(find_objects(labels), start=1)
+        if box is not None and sizes[label] >= least
+    }
+    return sorted(places, key=places.__getitem__)
 
 
 def without_small_parts(mask: NDArray[Any], least: float) -> Mask:

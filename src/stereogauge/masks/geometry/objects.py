@@ -76,21 +76,12 @@ def list_objects(labels: dict[ObjectKind, ObjectLabels], least: float = 0.0) -> 
 
     found = []
     for kind, images in labels.items():
-        sizes = np.bincount(images.core.ravel())
+        sizes = np.bincount(images.core.ravel()).tolist()
         for number, box in enumerate(find_objects(images.core), start=1):
             if box is not None and sizes[number] >= least:
-                rows, columns = box
-                found.append(
-                    SceneObject(
-                        kind,
-                        number,
-                        x=columns.start,
-                        y=rows.start,
-                        width=columns.stop - columns.start,
-                        height=rows.stop - rows.start,
-                        pixels=int(sizes[number]),
-                    )
-                )
+                y, x = box
+                sides = x.stop - x.start, y.stop - y.start
+                found.append(SceneObject(kind, number, x.start, y.start, *sides, sizes[number]))
     return tuple(found)
 
 

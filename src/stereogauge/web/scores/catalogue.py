@@ -79,7 +79,7 @@ def _metric(metric: Metric) -> Plain:
         scaling=SCALING[metric.scaling],
         counts=COUNTS[metric.counts],
         picture=metric.has_picture,
-        classifies=bool(metric.classifies),
+        classifies=bool(metric.wrong),
         needs=sorted(metric.needs),
         about_pixels=metric.missing != NOT_ABOUT_PIXELS,
         parameters=[plain(one, ("name", "unit", "description")) for one in metric.parameters],
