@@ -53,6 +53,14 @@ def _over_bands(m: Measurement, declared: PixelMetric) -> Picture:
     return wrong_layer(m, declared, named)
 
 
+def _fat_picture(m: Measurement) -> Picture:
+    return _over_bands(m, d_fat)
+
+
+def _thin_picture(m: Measurement) -> Picture:
+    return _over_bands(m, d_thin)
+
+
 def _band_length(size: float) -> float:
     """The length in px of the bands beside edges, at most the distance of a gradient to where it would be right."""
     return math.nan if math.isnan(size) else GeometryParameters().at(size).band_length
@@ -71,7 +79,7 @@ _fuzziness_metric = functools.partial(
     heuristic_range=(0.0, 0.6),
     region="disc-background",
     wrong=("background", "background taken for foreground"),
-    picture=lambda m: _over_bands(m, d_fat),
+    picture=_fat_picture,
 )
 def d_fat(m: Measurement) -> PixelCosts:
     """Share (0 to 1) of the estimated background beside edges that is nearer to the foreground beyond the edge.
@@ -90,7 +98,7 @@ def d_fat(m: Measurement) -> PixelCosts:
     heuristic_range=(0.0, 0.3),
     region="disc-foreground",
     wrong=("foreground", "foreground taken for background"),
-    picture=lambda m: _over_bands(m, d_thin),
+    picture=_thin_picture,
 )
 def d_thin(m: Measurement) -> PixelCosts:
     """Share (0 to 1) of the estimated foreground beside edges that is nearer to the background beyond the edge.

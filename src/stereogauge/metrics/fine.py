@@ -206,6 +206,11 @@ def _fragments_picture(m: Measurement) -> Picture:
     return layers(m, FINE_REGION, "fragments of fine structures", named)
 
 
+def _fat_picture(m: Measurement) -> Picture:
+    sets = m.regions.geometry
+    return wrong_layer(m, f_fat, [(sets.surround, "beside structures", FAR), (sets.fine, "structure", NEAR)])
+
+
 @metric(
     id="f-por",
     name="Porosity of fine structures",
@@ -334,11 +339,7 @@ def f_thin(m: Measurement) -> PixelCosts:
     source=HCI,
     region=BESIDE,
     wrong=("background", "background taken for structure, or beside a lost row"),
-    picture=lambda m: wrong_layer(
-        m,
-        f_fat,
-        [(m.regions.geometry.surround, "beside structures", FAR), (m.regions.geometry.fine, "structure", NEAR)],
-    ),
+    picture=_fat_picture,
     version=6,
 )
 def f_fat(m: Measurement) -> PixelCosts:
