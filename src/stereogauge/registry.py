@@ -33,10 +33,9 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 PLUGIN_FILES = "STEREOGAUGE_PLUGINS"
+"""The environment variable that names plug-in files, separated as PATH is; worker processes inherit it."""
 LONGEST_ARGUMENTS = 300
 """Characters in which the arguments of a metric or measure may be written."""
-"""The environment variable that names plug-in files, separated as PATH is; worker processes inherit it."""
-
 
 _plugin_sources: set[str] = set()
 """The files of all plug-ins that were imported."""
@@ -78,9 +77,6 @@ class Registry(Mapping[str, Item], Generic[Item]):
             self._from_files  # noqa: B018 - a file that declares a name of ours is refused, not ignored
         known = self.ours if name in self.ours else self._given
         return known[name] if name in known else self._plugged[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.ours or name in self._given or name in self._plugged
 
     def __iter__(self) -> Iterator[str]:
         return iter({**self.ours, **self._given, **self._plugged})

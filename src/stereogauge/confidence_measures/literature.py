@@ -271,7 +271,9 @@ def distance_discontinuity(evidence: Evidence) -> NDArray[np.float32]:
     flat[:, :-1] &= ~across
     flat[1:] &= ~down
     flat[:-1] &= ~down
-    distance = cv2.distanceTransform(flat.astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
+    found = cv2.distanceTransform(flat.astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)
+    # OpenCV's roots differ in the last bit with the place of a pixel in memory; squared distances are whole numbers.
+    distance = np.sqrt(np.rint(np.square(found, dtype=np.float64)))
     return -np.minimum(distance, np.hypot(*disparity.shape)).astype(np.float32)
 
 

@@ -21,8 +21,7 @@ ENTRY_POINTS = "stereogauge.matchers"
 Value: TypeAlias = int | float | bool | str
 Kind: TypeAlias = Literal["int", "float", "bool", "choice"]
 
-_TRUE = frozenset({"1", "true", "yes", "on"})
-_FALSE = frozenset({"0", "false", "no", "off"})
+_TRUTH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
 class MatcherParameter(Struct, frozen=True):
@@ -49,21 +48,25 @@ class MatcherParameter(Struct, frozen=True):
 
     def checked(self, value: Any, matcher: str) -> Value:
         """`value` as this parameter's type, from a number or its text; a `MatcherError` when it is not allowed."""
-        try:
-            converted = self._converted(value)
-        except (TypeError, ValueError):
-            raise MatcherError(f"{matcher}: {self.name}={value!r} is not allowed; it must be {self.allowed}.") from None
-        return converted
-
-    def _converted(self, value: Any) -> Value:
+        found: Value | None
         if self.kind == "bool":
-            return _boolean(value)
-        if self.kind == "choice":
-            return _choice(value, self.choices)
-        number = float(value)
+            found = _TRUTH.get(str(value).lower())
+        elif self.kind == "choice":
+            found = {str(choice): choice for choice in self.choices}.get(str(value))
+        else:
+            found = self._number(value)
+        if found is None:
+            raise MatcherError(f"{matcher}: {self.name}={value!r} is not allowed; it must be {self.allowed}.")
+        return found
+
+    def _number(self, value: Any) -> int | float | None:
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            return None
         whole = self.kind == "int"
-        if isinstance(value, bool) or not self.low <= number <= self.high or (whole and number != int(number)):
-            raise ValueError(value)
+        if isinstance(value, bool) or not self.low <= number <= self.high or (whole and not number.is_integer()):
+            return None
         return int(number) if whole else number
 
     @property
@@ -78,20 +81,6 @@ class MatcherParameter(Struct, frozen=True):
 
 untuned = functools.partial(MatcherParameter, tuned=False)
 """A parameter that a search does not vary by default."""
-
-
-def _choice(value: Any, choices: tuple[Value, ...]) -> Value:
-    by_text = {str(choice): choice for choice in choices}
-    if str(value) not in by_text:
-        raise ValueError(value)
-    return by_text[str(value)]
-
-
-def _boolean(value: Any) -> bool:
-    text = str(value).lower()
-    if text not in _TRUE | _FALSE:
-        raise ValueError(value)
-    return text in _TRUE
 
 
 class Matcher(Struct, frozen=True):

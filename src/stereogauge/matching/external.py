@@ -70,6 +70,11 @@ class Usage(Struct, frozen=True):
 def run_to_the_end(command: list[str], folder: str, time_limit: float, memory_limit: float) -> Usage:
     """Run to the end or to a limit of seconds and GiB; 0 GiB is no limit."""
     name = Path(command[0]).name
+    if memory_limit > 0 and resource is None:
+        raise MatcherError("cmd: this system cannot limit the memory of a program; leave memory_limit out.")
+    # What the new process calls first.
+    size = (int(memory_limit * GIBIBYTE),) * 2
+    limiter = functools.partial(resource.setrlimit, resource.RLIMIT_AS, size) if resource and memory_limit > 0 else None
     before = _processor_seconds()
     with tempfile.TemporaryFile() as errors:
         try:
@@ -80,7 +85,7 @@ def run_to_the_end(command: list[str], folder: str, time_limit: float, memory_li
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
                 start_new_session=True,
-                preexec_fn=_memory_limiter(memory_limit),
+                preexec_fn=limiter,
             )
         except OSError as error:
             raise MatcherError(f"cmd: cannot start {command[0]!r}: {error.strerror}.") from error
@@ -98,16 +103,6 @@ def run_to_the_end(command: list[str], folder: str, time_limit: float, memory_li
         limits = f" (memory limit {memory_limit:g} GiB)" if memory_limit > 0 else ""
         raise ProgramError(f"{name} failed {reason(process.returncode)}{limits}{last}", stderr)
     return Usage(_processor_seconds() - before, peak, stderr)
-
-
-def _memory_limiter(gibibytes: float) -> Callable[[], None] | None:
-    """What the new process calls first, to limit its memory."""
-    if gibibytes <= 0:
-        return None
-    if resource is None:
-        raise MatcherError("cmd: this system cannot limit the memory of a program; leave memory_limit out.")
-    limits, size = resource, int(gibibytes * GIBIBYTE)
-    return lambda: limits.setrlimit(limits.RLIMIT_AS, (size, size))
 
 
 def _processor_seconds() -> float:
@@ -170,7 +165,8 @@ def last_words(stderr: str, nothing: str) -> str:
 
 
 REQUIRED = ("left", "right", "out")
-WRITTEN = ("out", "out_right", "out_confidence", "out_sigma")
+WRITTEN = {"out": "disparity", "out_right": "right", "out_confidence": "confidence", "out_sigma": "sigma"}
+"""Files that a program may write, and the maps that they hold."""
 FILLED_BY_US = ("left", "right", *WRITTEN, "ndisp")
 PARAMETERS = (
     untuned("time_limit", "float", 600.0, "seconds after which the program is ended", low=0.01, high=1e6),
@@ -237,7 +233,9 @@ def run_program(
             "out_sigma": f"{folder}/sigma.{floats}",
         }
         for name, image in (("left", left), ("right", right)):
-            _write_image(files[name], image)
+            if image.dtype not in (np.uint8, np.uint16):
+                raise MatcherError(f"cmd: images are written as 8- or 16-bit PNG; found type {image.dtype}.")
+            cv2.imwrite(files[name], image[:, :, ::-1] if image.ndim == 3 else image)
         values = {**parameters, **files, "ndisp": ndisp}
         command = [_filled(word, values) for word in words]
         started = time.perf_counter()
@@ -245,31 +243,25 @@ def run_program(
         elapsed = time.perf_counter() - started
         decoding: dict[str, Any] = {"encoding": encoding, "scale": None if scale is None else float(scale)}
         maps = {}
-        for name in WRITTEN:
+        for name, part in WRITTEN.items():
             if not any(f"{{{name}}}" in word for word in words):
                 continue
             out = Path(files[name])
             if not out.exists():
-                found = ", ".join(sorted(set(os.listdir(folder)) - {"left.png", "right.png"})) or "nothing"
+                written = ", ".join(sorted(set(os.listdir(folder)) - {"left.png", "right.png"})) or "nothing"
                 raise ProgramError(
                     f"{Path(command[0]).name} ended after {elapsed:.1f} s without writing {{{name}}} ({out.name}); "
-                    f"it wrote {found}.",
+                    f"it wrote {written}.",
                     usage.stderr,
                 )
             try:
-                maps[name] = read_disparity(out, **(decoding if name in ("out", "out_right") else {}))
+                maps[part] = read_disparity(out, **(decoding if name in ("out", "out_right") else {}))
             except StereogaugeError as error:
                 raise ProgramError(
                     f"{Path(command[0]).name} wrote a file that cannot be read: {error}", usage.stderr
                 ) from error
-    return MatcherOutput(
-        disparity=maps["out"],
-        right_disparity=maps.get("out_right"),
-        confidence=maps.get("out_sigma", maps.get("out_confidence")),
-        confidence_better="lower" if "out_sigma" in maps else "higher",
-        peak_memory=usage.peak_memory,
-        cpu_seconds=usage.cpu_seconds,
-    )
+    found = output_of_maps(maps)
+    return msgspec.structs.replace(found, peak_memory=usage.peak_memory, cpu_seconds=usage.cpu_seconds)
 
 
 def _words(template: str) -> list[str]:
@@ -294,13 +286,6 @@ def _filled(word: str, values: dict[str, Any]) -> str:
         raise MatcherError(
             f"cmd: {word!r} cannot be filled: {error}; known are {known} and the parameters of the call."
         ) from None
-
-
-def _write_image(path: str, image: NDArray[Any]) -> None:
-    array = np.asarray(image)
-    if array.dtype not in (np.uint8, np.uint16):
-        raise MatcherError(f"cmd: images are written as 8- or 16-bit PNG; found type {array.dtype}.")
-    cv2.imwrite(path, array[:, :, ::-1] if array.ndim == 3 else array)
 
 
 WORKER_PARAMETERS = (
@@ -354,14 +339,10 @@ class PythonWorker:
             )
         except OSError as problem:
             raise MatcherError(f"{self.title}: cannot start {python!r}: {problem.strerror}.") from None
+        self._questions: Any = self.process.stdin
+        self._answers: Any = self.process.stdout
         self._end = weakref.finalize(self, _finish, self.process, self._errors)
-        with self._watched(time_limit, "loading"):
-            answer, _ = worker_program.receive(self._stdout)
-        self._check(answer)
-
-    @property
-    def _stdout(self) -> Any:
-        return self.process.stdout
+        self._answer(time_limit, "loading")
 
     @property
     def alive(self) -> bool:
@@ -373,11 +354,8 @@ class PythonWorker:
     ) -> MatcherOutput:
         """Call the function on one pair."""
         values = {name: _plain(value) for name, value in parameters.items()}
-        with self._watched(time_limit, "matching"):
-            stream: Any = self.process.stdin
-            worker_program.send(stream, {"ndisp": ndisp, "parameters": values}, {"left": left, "right": right})
-            answer, maps = worker_program.receive(self._stdout)
-        self._check(answer)
+        question = {"ndisp": ndisp, "parameters": values}, {"left": left, "right": right}
+        answer, maps = self._answer(time_limit, "matching", *question)
         return msgspec.structs.replace(
             output_of_maps(maps),
             seconds=answer["seconds"],
@@ -387,9 +365,15 @@ class PythonWorker:
             weights=answer.get("weights"),
         )
 
-    def _check(self, answer: dict[str, Any]) -> None:
+    def _answer(self, time_limit: float, what: str, *question: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What it says to a question, or when it has loaded."""
+        with self._watched(time_limit, what):
+            if question:
+                worker_program.send(self._questions, *question)
+            answer, maps = worker_program.receive(self._answers)
         if "error" in answer:
             raise ProgramError(f"{self.title} failed: {answer['error']}", self._words())
+        return answer, maps
 
     @contextlib.contextmanager
     def _watched(self, time_limit: float, what: str) -> Iterator[None]:

@@ -100,20 +100,6 @@ IMAGE_AXES = 4
 def onnx_matcher(target: str) -> Matcher:
     """The matcher that runs the model `target`, an ONNX file or the TOML file that describes one."""
     description = network_description(Path(target).expanduser())
-    run, prepare = _functions(description)
-    return Matcher(
-        id=f"onnx:{description.name or description.path.stem}",
-        name=description.name or description.path.stem,
-        source=description.source or str(description.path),
-        function=run,
-        parameters=PARAMETERS,
-        colour=True,
-        prepare=prepare,
-    )
-
-
-def _functions(description: NetworkFile) -> tuple[Any, Any]:
-    """The matching function, and the one that loads the model and runs it once per image size."""
     changed = description.path.stat().st_mtime_ns
 
     def run(left: NDArray[Any], right: NDArray[Any], ndisp: int, *, threads: int) -> MatcherOutput:
@@ -126,7 +112,16 @@ def _functions(description: NetworkFile) -> tuple[Any, Any]:
             network.warm.add(left.shape)
 
     run.__doc__ = f"Runs the network {description.path.name}."
-    return run, prepare
+    name = description.name or description.path.stem
+    return Matcher(
+        id=f"onnx:{name}",
+        name=name,
+        source=description.source or str(description.path),
+        function=run,
+        parameters=PARAMETERS,
+        colour=True,
+        prepare=prepare,
+    )
 
 
 @functools.lru_cache(maxsize=4)

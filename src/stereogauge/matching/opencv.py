@@ -114,36 +114,27 @@ def _both_views(
     full_width: bool,
     right_view: str,
 ) -> MatcherOutput:
-    lowest = float(min(left.min(), right.min()))
-    highest = float(max(left.max(), right.max()))
-    pair = [eight_bit(image, lowest, highest) for image in (left, right)]
-    disparity = _compute(compute, pair[0], pair[1], ndisp, full_width, name)
-    if right_view == "none":
-        return MatcherOutput(disparity=disparity, threads=cv2.getNumThreads())
-    mirrored = [np.ascontiguousarray(image[:, ::-1]) for image in pair]
-    other = _compute(compute, mirrored[1], mirrored[0], ndisp, full_width, name)[:, ::-1]
-    return MatcherOutput(disparity=disparity, right_disparity=np.ascontiguousarray(other), threads=cv2.getNumThreads())
-
-
-def _compute(
-    compute: Callable[[Any, Any], Any],
-    left: NDArray[np.uint8],
-    right: NDArray[np.uint8],
-    ndisp: int,
-    full_width: bool,
-    name: str,
-) -> DisparityMap:
     margin = _rounded(ndisp) if full_width else 0
-    padded = [cv2.copyMakeBorder(image, 0, 0, margin, 0, cv2.BORDER_REPLICATE) for image in (left, right)]
-    try:
-        levels = compute(*padded)[:, margin:]
-    except cv2.error as error:
-        raise MatcherError(
-            f"{name} refused images of {left.shape[1]} x {left.shape[0]} pixels with ndisp {ndisp}: "
-            f"{' '.join(error.err.replace('>', ' ').split())}"
-        ) from error
-    found = (levels >= 0) & (levels < ndisp * FIXED_POINT)
-    return np.where(found, levels.astype(np.float32) / FIXED_POINT, np.float32(np.nan))
+
+    def computed(*views: NDArray[np.uint8]) -> DisparityMap:
+        padded = [cv2.copyMakeBorder(image, 0, 0, margin, 0, cv2.BORDER_REPLICATE) for image in views]
+        try:
+            levels = compute(*padded)[:, margin:]
+        except cv2.error as error:
+            raise MatcherError(
+                f"{name} refused images of {left.shape[1]} x {left.shape[0]} pixels with ndisp {ndisp}: "
+                f"{' '.join(error.err.replace('>', ' ').split())}"
+            ) from error
+        found = (levels >= 0) & (levels < ndisp * FIXED_POINT)
+        return np.where(found, levels.astype(np.float32) / FIXED_POINT, np.float32(np.nan))
+
+    lowest, highest = float(min(left.min(), right.min())), float(max(left.max(), right.max()))
+    pair = [eight_bit(image, lowest, highest) for image in (left, right)]
+    disparity, other = computed(*pair), None
+    if right_view != "none":
+        mirrored = [np.ascontiguousarray(image[:, ::-1]) for image in reversed(pair)]
+        other = np.ascontiguousarray(computed(*mirrored)[:, ::-1])
+    return MatcherOutput(disparity=disparity, right_disparity=other, threads=cv2.getNumThreads())
 
 
 def _sgbm_memory(height: int, width: int, ndisp: int, *, mode: str, full_width: bool, **_: Any) -> int:

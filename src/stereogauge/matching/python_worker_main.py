@@ -1,8 +1,8 @@
 """The program that a Python worker runs: it imports a function once and calls it for every pair that it is sent.
 
-It needs NumPy and nothing of Stereogauge, so that the function may live in an environment of its own. Messages are a
-JSON text and arrays in NumPy's format, each after its length in eight bytes. What the function prints goes to standard
-error.
+It needs NumPy and nothing of Stereogauge, so that the function may live in an environment of its own. A message is a
+line of JSON, which names the arrays that follow it in NumPy's format and their sizes. What the function prints goes to
+standard error.
 
 The module of the function may say more: `synchronize()`, called before the clock starts and before it stops, waits for
 a device that works by itself; `device` is its name and `weights` the number of learned parameters, each a value or a
@@ -17,7 +17,6 @@ import importlib.util
 import io
 import json
 import os
-import struct
 import sys
 import time
 from collections.abc import Callable
@@ -26,42 +25,30 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-LENGTH = struct.Struct("<Q")
 KEYS = ("disparity", "right", "confidence", "sigma")
 
 
 def send(stream: BinaryIO, message: dict[str, Any], arrays: dict[str, Any]) -> None:
     """One message with its arrays."""
-    parts = [json.dumps({**message, "arrays": list(arrays)}).encode()]
-    for array in arrays.values():
+    parts = {}
+    for name, array in arrays.items():
         content = io.BytesIO()
         np.save(content, np.ascontiguousarray(array), allow_pickle=False)
-        parts.append(content.getvalue())
-    for part in parts:
-        stream.write(LENGTH.pack(len(part)) + part)
+        parts[name] = content.getvalue()
+    sizes = {name: len(part) for name, part in parts.items()}
+    stream.write(json.dumps({**message, "arrays": sizes}).encode() + b"\n")
+    stream.writelines(parts.values())
     stream.flush()
 
 
 def receive(stream: BinaryIO) -> tuple[dict[str, Any], dict[str, Any]]:
     """The next message with its arrays; EOFError when the other side is gone."""
-    message: dict[str, Any] = json.loads(_part(stream))
-    arrays = {name: np.load(io.BytesIO(_part(stream)), allow_pickle=False) for name in message.pop("arrays")}
-    return message, arrays
-
-
-def _part(stream: BinaryIO) -> bytes:
-    head = _exactly(stream, LENGTH.size)
-    return _exactly(stream, LENGTH.unpack(head)[0])
-
-
-def _exactly(stream: BinaryIO, count: int) -> bytes:
-    found = b""
-    while len(found) < count:
-        more = stream.read(count - len(found))
-        if not more:
-            raise EOFError
-        found += more
-    return found
+    line = stream.readline()
+    if not line.endswith(b"\n"):
+        raise EOFError
+    message: dict[str, Any] = json.loads(line)
+    parts = {name: io.BytesIO(stream.read(size)) for name, size in message.pop("arrays").items()}
+    return message, {name: np.load(part, allow_pickle=False) for name, part in parts.items()}
 
 
 def named_function(module: str, name: str) -> Callable[..., Any]:
@@ -142,7 +129,7 @@ def main() -> None:
     while True:
         try:
             message, images = receive(incoming)
-        except EOFError:
+        except (EOFError, ValueError):
             return
         try:
             synchronize()

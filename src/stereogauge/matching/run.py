@@ -257,17 +257,10 @@ def _as_output(returned: Any, name: str, shape: tuple[int, ...]) -> MatcherOutpu
                 f"Matcher {name} must return a disparity map, a tuple of left and right maps, or a dict of maps; "
                 f"{problem}."
             ) from None
-    maps = {part: getattr(output, part) for part in ("disparity", "right_disparity", "confidence")}
-    plain: dict[str, Any] = {
-        part: _plain_map(values, name, shape) for part, values in maps.items() if values is not None
-    }
-    return msgspec.structs.replace(output, **plain)
-
-
-def _plain_map(values: NDArray[Any], name: str, shape: tuple[int, ...]) -> NDArray[Any]:
-    """A map of the image's shape; axes of length 1, as networks add them, are removed."""
-    if values.shape == shape:
-        return values
-    if values.squeeze().shape != shape:
-        raise MatcherError(f"Matcher {name} returned a map of shape {values.shape}; the images have shape {shape}.")
-    return values.reshape(shape)
+    maps: dict[str, Any] = {part: getattr(output, part) for part in ("disparity", "right_disparity", "confidence")}
+    for part, values in maps.items():
+        # Axes of length 1, as networks add them, are removed.
+        if values is not None and values.squeeze().shape != shape and values.shape != shape:
+            raise MatcherError(f"Matcher {name} returned a map of shape {values.shape}; the images have shape {shape}.")
+        maps[part] = values if values is None else values.reshape(shape)
+    return msgspec.structs.replace(output, **maps)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import cv2
@@ -100,20 +100,18 @@ SWEEPS = {8: (4, 4), 5: (4, 1), 4: (2, 2)}
 
 Sums: TypeAlias = NDArray[np.uint16]
 Rows: TypeAlias = tuple[int, int]
-Inspector: TypeAlias = Callable[[Sums], Callable[[int, int, int], None]]
-"""inspector(sums)(start, stop, first_row): those image rows of `sums`, which begin with `first_row`, are complete."""
 
 
 class Decision(NamedTuple):
-    """How winners are refined and where they go; `right` is None where only the left view is requested.
+    """Where winners go; `right` is None where only the left view is requested.
 
-    `keep` says whether the sums are read again after the winners have been found.
+    `keep` says whether the sums are read again after the winners have been found, `summary` what is to be made of them.
     """
 
-    method: int
     left: View
     right: View | None
     keep: bool
+    summary: CostSummary | None
 
 
 def padded_disparities(ndisp: int) -> int:
@@ -134,10 +132,7 @@ class AggregationPlan(Struct, frozen=True):
     width: int
     ndisp: int
     block: int
-    threads: int
-    item_size: int
-    code_bytes: int
-    paths: int
+    settings: SgmSettings
 
     @property
     def streaming(self) -> bool:
@@ -147,36 +142,30 @@ class AggregationPlan(Struct, frozen=True):
     @property
     def bytes(self) -> int:
         """What the volume or its blocks, the path states and the census codes take together."""
-        padded = padded_disparities(self.ndisp)
-        vertical = max(SWEEPS[self.paths]) - 1
-        state = (vertical * self.width + 1) * padded * self.item_size
-        codes = self.code_bytes * self.height * (2 * self.width + padded)
+        settings, padded = self.settings, padded_disparities(self.ndisp)
+        vertical = max(SWEEPS[settings.paths]) - 1
+        state: int = (vertical * self.width + 1) * padded * np.dtype(settings.path_type).itemsize
+        codes = code_bytes(settings.window) * self.height * (2 * self.width + padded)
         row = 2 * self.width * padded
         if not self.streaming:
             return self.height * row + 2 * (state + row) + codes
-        buffers = min(self.threads, 2) * self.block * row
+        buffers = min(settings.thread_count, 2) * self.block * row
         return buffers + 2 * row + (math.ceil(self.height / self.block) + 3) * state + codes
-
-
-def streaming_block(height: int) -> int:
-    """The number of rows that makes buffers and saved states together smallest."""
-    return min(height, max(4, round(math.sqrt(1.5 * height))))
 
 
 class Direction:
     """One sweep and the costs of its paths."""
 
-    def __init__(self, pair: Pair, paths: int, downward: bool, decision: Decision) -> None:
-        self.pair = pair
-        self.downward = downward
-        self.decision = decision
-        self.paths = kernel.Paths.new(pair, paths)
+    def __init__(self, pair: Pair, settings: SgmSettings, downward: bool, decision: Decision) -> None:
+        self.pair, self.downward, self.decision = pair, downward, decision
+        self.method = REFINEMENTS[settings.subpixel]
+        self.paths = kernel.Paths.new(pair, SWEEPS[settings.paths][0 if downward else 1])
         self.row = kernel.Row.new(pair, decision.keep)
 
     def over(self, sums: Sums, paths: kernel.Paths | None = None, row: kernel.Row | None = None) -> kernel.Sweep:
         """The sweep whose sums go into this memory, with its own paths and row or with others."""
-        method, left, right, _ = self.decision
-        return kernel.Sweep(self.pair, paths or self.paths, row or self.row, sums, self.downward, method, left, right)
+        where = self.decision.left, self.decision.right
+        return kernel.Sweep(self.pair, paths or self.paths, row or self.row, sums, self.downward, self.method, *where)
 
     def in_order(self, pieces: Sequence[Rows]) -> Sequence[Rows]:
         """Pieces of the image in the order in which this sweep meets them."""
@@ -193,24 +182,17 @@ class Direction:
         return saved
 
 
-def aggregate(
-    pair: Pair,
-    plan: AggregationPlan,
-    volume: Sums | None,
-    decision: Decision,
-    inspector: Inspector | None,
-) -> None:
+def aggregate(pair: Pair, plan: AggregationPlan, volume: Sums | None, decision: Decision) -> None:
     """Find the winners of a pair; with a `volume`, fill it with the sums.
 
-    An inspector of each thread sees the sums of every row while they are in the processor's cache.
+    The summary reads the sums of every row while they are in the processor's cache.
     """
-    height = plan.height
+    height, settings, summary = plan.height, plan.settings, decision.summary
     middle = (height + 1) // 2
     halves = (_pieces((0, middle), plan.block), _pieces((middle, height), plan.block))
-    down, up = (
-        Direction(pair, paths, downward, decision)
-        for paths, downward in zip(SWEEPS[plan.paths], (True, False), strict=True)
-    )
+    down, up = (Direction(pair, settings, downward, decision) for downward in (True, False))
+    scales = Scales.of(settings.p2, settings.p2, settings.paths * settings.p2)
+    cached_rows = max(1, CACHE_BYTES // (2 * plan.width * padded_disparities(plan.ndisp)))
 
     def begin(own: Direction, blocks: Sequence[Rows]) -> list[kernel.Paths]:
         if volume is None:
@@ -223,32 +205,30 @@ def aggregate(
     def complete(own: Direction, other: Direction, blocks: Sequence[Rows], saved: list[kernel.Paths]) -> None:
         buffer = new_sums(plan.block, plan.width, plan.ndisp) if volume is None else volume
         row = kernel.Row.new(pair, keep=True)
-        sweep, inspect = own.over(buffer), inspector(buffer) if inspector else None
+        sweep, fill = own.over(buffer), None
+        if summary is not None:
+            winners = decision.left.winners
+            fill = RowSummary(buffer.reshape(-1), buffer.shape[2], plan.ndisp, winners, scales, summary).fill
         for rows in own.in_order(blocks):
             first_row = rows[0] if volume is None else 0
             if volume is None:
                 other.over(buffer, saved.pop(), row).run(rows, kernel.WRITE, first_row)
-            for piece in own.in_order(_pieces(rows, _cached_rows(plan) if inspect else plan.height)):
+            for piece in own.in_order(_pieces(rows, cached_rows if fill else height)):
                 sweep.run(piece, kernel.DECIDE if decision.right is None else kernel.DECIDE_BOTH, first_row)
-                if inspect:
-                    inspect(*piece, first_row)
+                if fill:
+                    fill(*piece, first_row)
 
     beginnings = (lambda: begin(down, halves[0]), lambda: begin(up, halves[1]))
-    left_by_down, left_by_up = in_threads(beginnings, plan.threads)
+    left_by_down, left_by_up = in_threads(beginnings, settings.thread_count)
     endings = (
         lambda: complete(up, down, halves[0], left_by_down),
         lambda: complete(down, up, halves[1], left_by_up),
     )
-    in_threads(endings, plan.threads)
+    in_threads(endings, settings.thread_count)
 
 
 def _pieces(rows: Rows, size: int) -> list[Rows]:
     return [(start, min(rows[1], start + size)) for start in range(*rows, size)]
-
-
-def _cached_rows(plan: AggregationPlan) -> int:
-    """The number of rows whose sums fit into a processor's own cache."""
-    return max(1, CACHE_BYTES // (2 * plan.width * padded_disparities(plan.ndisp)))
 
 
 GIBIBYTE = 2**30
@@ -364,66 +344,33 @@ def semi_global_matching(
     height, width = left.shape
     plan = _plan(height, width, ndisp, settings)
     keep = settings.keep if settings.keep != "auto" else ("summary" if plan.streaming else "costs")
-    run = Run(plan, settings, workspace if workspace is not None and keep != "costs" else Workspace())
-    mirrored: View | None = None
+    rooms = workspace if workspace is not None and keep != "costs" else Workspace()
+    # Allocated once and used by the second view again.
+    volume = None if plan.streaming else rooms.volume(plan)
+    view, other = View.empty(height, width), None
     if settings.right_view == "second-run":
-        mirrored = run.views(right[:, ::-1], left[:, ::-1], keep="nothing", both=False).left.mirrored()
-    found = run.views(left, right, keep=keep, both=settings.right_view == "diagonal")
-    other = mirrored or found.right
-    volume = run.volume
+        pair = prepare(right[:, ::-1], left[:, ::-1], ndisp, settings, rooms)
+        aggregate(pair, plan, volume, Decision(view, None, keep=False, summary=None))
+        other, view = view.mirrored(), View.empty(height, width)
+    elif settings.right_view == "diagonal":
+        other = View.empty(height, width)
+    summary = CostSummary.empty(height, width) if keep == "summary" else None
+    searched = other if settings.right_view == "diagonal" else None
+    pair = prepare(left, right, ndisp, settings, rooms)
+    aggregate(pair, plan, volume, Decision(view, searched, keep in ("costs", "summary"), summary))
     return MatcherOutput(
-        disparity=found.left.disparity,
+        disparity=view.disparity,
         right_disparity=None if other is None else other.disparity,
         costs=None if keep != "costs" or volume is None else volume[:, :, :ndisp],
-        winners=found.left.winners,
+        winners=view.winners,
         right_minimum=None if other is None else other.minimum,
-        summary=found.summary,
+        summary=summary,
         sigma=float(settings.p2),
         temperature=float(settings.p2),
         ramp=float(settings.paths * settings.p2),
         window_radius=max(window_radii(settings.window)),
         threads=settings.thread_count,
     )
-
-
-class Found(Struct, frozen=True):
-    """The winners of the left view, and those of the right view and the cost summary where they were requested."""
-
-    left: View
-    right: View | None
-    summary: CostSummary | None
-
-
-class Run:
-    """Aggregation and winner search for one plan; the volume is allocated once and reused by the second view."""
-
-    def __init__(self, plan: AggregationPlan, settings: SgmSettings, workspace: Workspace) -> None:
-        self.plan = plan
-        self.settings = settings
-        self.workspace = workspace
-        self.volume: Sums | None = None if plan.streaming else workspace.volume(plan)
-
-    def views(self, left: NDArray[Any], right: NDArray[Any], *, keep: str, both: bool) -> Found:
-        """Match `left` against `right`."""
-        plan, settings = self.plan, self.settings
-        found = Found(
-            left=View.empty(plan.height, plan.width),
-            right=View.empty(plan.height, plan.width) if both else None,
-            summary=CostSummary.empty(plan.height, plan.width) if keep == "summary" else None,
-        )
-        pair = prepare(left, right, plan.ndisp, settings, self.workspace)
-        decision = Decision(REFINEMENTS[settings.subpixel], found.left, found.right, keep in ("costs", "summary"))
-        aggregate(pair, plan, self.volume, decision, self._inspector(found))
-        return found
-
-    def _inspector(self, found: Found) -> Inspector | None:
-        summary = found.summary
-        if summary is None:
-            return None
-        settings, ndisp = self.settings, self.plan.ndisp
-        scales = Scales.of(settings.p2, settings.p2, settings.paths * settings.p2)
-        winners = found.left.winners
-        return lambda sums: RowSummary(sums.reshape(-1), sums.shape[2], ndisp, winners, scales, summary).fill
 
 
 def prepare(left: NDArray[Any], right: NDArray[Any], ndisp: int, settings: SgmSettings, workspace: Workspace) -> Pair:
@@ -456,13 +403,9 @@ def prepare(left: NDArray[Any], right: NDArray[Any], ndisp: int, settings: SgmSe
 
 
 def _plan(height: int, width: int, ndisp: int, settings: SgmSettings) -> AggregationPlan:
-    item_size = np.dtype(settings.path_type).itemsize
-    codes = code_bytes(settings.window)
-
-    def planned(block: int) -> AggregationPlan:
-        return AggregationPlan(height, width, ndisp, block, settings.thread_count, item_size, codes, settings.paths)
-
-    whole, streamed = planned(height), planned(streaming_block(height))
+    # This number of rows makes buffers and saved states together smallest.
+    block = min(height, max(4, round(math.sqrt(1.5 * height))))
+    whole, streamed = (AggregationPlan(height, width, ndisp, rows, settings) for rows in (height, block))
     limit = settings.memory_limit * GIBIBYTE
     if whole.bytes <= limit:
         return whole
