@@ -10,7 +10,7 @@ import pytest
 
 from stereogauge import StereogaugeError
 from stereogauge.evaluation import executors
-from stereogauge.evaluation.executors import Cluster, Tasks, alive_check
+from stereogauge.evaluation.executors import Cluster, Tasks
 
 
 class Client:
@@ -50,7 +50,7 @@ def test_a_run_without_workers_ends(workers: dict[str, int] | None, says: str, m
     monkeypatch.setattr(executors, "WITHOUT_WORKERS", 0.1)
     monkeypatch.setattr(executors, "LOOK_EVERY", 0.05)
     executor = cluster({})
-    waiting: Tasks[int, Any] = Tasks(executor.submit, 1, [1], check_alive=alive_check(executor))
+    waiting: Tasks[int, Any] = Tasks(executor.submit, executor, [1])
     executor._client.workers = workers
     with pytest.raises(StereogaugeError, match=says):
         list(waiting.outcomes())

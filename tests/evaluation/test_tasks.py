@@ -12,10 +12,14 @@ from stereogauge.evaluation.processes import TimeLimitExceeded, WorkerDied
 
 
 class Office:
-    """Futures that the test itself finishes: `answers` by task, an exception or a value each time it is asked."""
+    """An executor whose futures the test itself finishes.
 
-    def __init__(self, answers=None):
+    `answers` by task are an exception or a value each time it is asked.
+    """
+
+    def __init__(self, answers=None, workers=1):
         self.answers = answers or {}
+        self.workers = workers
         self.submitted = []
         self.futures = {}
 
@@ -29,28 +33,29 @@ class Office:
 
 
 def test_only_a_few_tasks_are_handed_out_before_the_first_answer():
-    office = Office({0: ["zero"]})
-    tasks = Tasks(office.submit, 2, range(10))
+    office = Office({0: ["zero"]}, workers=2)
+    tasks = Tasks(office.submit, office, range(10))
     assert [(one.task, one.answer) for one in tasks.next_outcomes()] == [(0, "zero")]
     assert office.submitted == list(range(2 * AHEAD))
 
 
 def test_workers_that_come_later_get_tasks_too(monkeypatch):
     monkeypatch.setattr("stereogauge.evaluation.executors.LOOK_EVERY", 0.01)
-    office, workers = Office(), [1]
+    office = Office()
 
     def look():
-        workers[0] = 3
+        office.workers = 3
         office.futures[0].done() or office.futures[0].set_result("zero")
 
-    tasks = Tasks(office.submit, lambda: workers[0], range(10), check_alive=look)
+    office.check_alive = look
+    tasks = Tasks(office.submit, office, range(10))
     assert [one.task for one in tasks.next_outcomes()] == [0]
     assert office.submitted == list(range(3 * AHEAD))
 
 
 def test_a_task_that_loses_its_worker_is_tried_once_more_in_parts():
     office = Office({"ab": [WorkerDied("gone")], "a": ["A"], "b": [WorkerDied("gone")], "c": ["C"]})
-    tasks = Tasks(office.submit, 1, ["ab", "c"], again=list)
+    tasks = Tasks(office.submit, office, ["ab", "c"], again=list)
     found = {one.task: one.answer or one.reason for one in tasks.outcomes()}
     assert found == {"a": "A", "b": "gone, twice", "c": "C"}
     assert tasks.retried == 2
@@ -58,19 +63,22 @@ def test_a_task_that_loses_its_worker_is_tried_once_more_in_parts():
 
 def test_a_mistake_of_the_task_itself_is_not_tried_again():
     office = Office({1: [ValueError("no")], 2: [TimeLimitExceeded("too long")]})
-    outcomes = list(Tasks(office.submit, 1, [1, 2], again=lambda task: [task]).outcomes())
-    assert [(one.reason, one.lost) for one in outcomes] == [("ValueError: no", False), ("too long", False)]
+    outcomes = list(Tasks(office.submit, office, [1, 2], again=lambda task: [task]).outcomes())
+    assert [one.reason for one in outcomes] == ["ValueError: no", "too long"]
+    assert not any(isinstance(one.problem, WorkerDied) for one in outcomes)
     assert office.submitted == [1, 2]
 
 
 def test_without_a_second_try_a_lost_worker_is_the_outcome():
-    (outcome,) = Tasks(Office({1: [WorkerDied("gone")]}).submit, 1, [1]).outcomes()
-    assert (outcome.lost, outcome.reason) == (True, "gone")
+    office = Office({1: [BrokenExecutor("gone")]})
+    (outcome,) = Tasks(office.submit, office, [1]).outcomes()
+    assert isinstance(outcome.problem, WorkerDied)
+    assert outcome.reason == "gone"
 
 
 def test_after_an_interruption_what_is_finished_is_kept_and_nothing_is_waited_for():
-    office = Office({0: ["zero"]})
-    tasks = Tasks(office.submit, 2, range(4))
+    office = Office({0: ["zero"]}, workers=2)
+    tasks = Tasks(office.submit, office, range(4))
     next(tasks.outcomes())
     office.futures[2].set_result("two")
     office.futures[3].cancel()
@@ -79,7 +87,7 @@ def test_after_an_interruption_what_is_finished_is_kept_and_nothing_is_waited_fo
 
 def test_a_task_may_be_added_while_others_run():
     office = Office({0: ["zero"], 1: ["one"]})
-    tasks = Tasks(office.submit, 1, [0])
+    tasks = Tasks(office.submit, office, [0])
     found = []
     for outcome in tasks.outcomes():
         found.append(outcome.task)

@@ -20,7 +20,7 @@ from stereogauge.tuning.objectives import (
     parse_objective,
     profile_objective,
 )
-from stereogauge.tuning.search import Race, scene_order
+from stereogauge.tuning.search import is_lost, scene_order
 from stereogauge.tuning.storage import quiet
 
 WEIGHTS = {"bad@1": 2.0, "f-por": 1.0, "rms:nonocc": 1.0}
@@ -155,20 +155,19 @@ def _quiet() -> Iterator[None]:
 @pytest.mark.usefixtures("_quiet")
 def test_a_trial_whose_sum_exceeds_the_best_has_lost() -> None:
     best = np.array([0.1, 0.1, 0.1])
-    race = Race(best, bounded=True)
-    assert race.is_lost(np.array([0.31, NAN, NAN]))
-    assert not race.is_lost(np.array([0.29, NAN, NAN]))
-    assert not Race(best, bounded=False).is_lost(np.array([0.31, NAN, NAN]))
+    assert is_lost(np.array([0.31, NAN, NAN]), best, bounded=True)
+    assert not is_lost(np.array([0.29, NAN, NAN]), best, bounded=True)
+    assert not is_lost(np.array([0.31, NAN, NAN]), best, bounded=False)
 
 
 @pytest.mark.usefixtures("_quiet")
 def test_a_trial_that_is_worse_on_every_one_of_four_scenes_has_lost() -> None:
-    race = Race(np.full(6, 0.1), bounded=True)
-    assert race.is_lost(np.array([0.11, 0.12, 0.13, 0.14, NAN, NAN]))
-    assert not race.is_lost(np.array([0.11, 0.12, 0.13, NAN, NAN, NAN]))
-    assert not race.is_lost(np.array([0.11, 0.12, 0.05, 0.14, NAN, NAN]))
+    best = np.full(6, 0.1)
+    assert is_lost(np.array([0.11, 0.12, 0.13, 0.14, NAN, NAN]), best, bounded=True)
+    assert not is_lost(np.array([0.11, 0.12, 0.13, NAN, NAN, NAN]), best, bounded=True)
+    assert not is_lost(np.array([0.11, 0.12, 0.05, 0.14, NAN, NAN]), best, bounded=True)
 
 
 @pytest.mark.usefixtures("_quiet")
 def test_a_trial_with_all_scenes_is_never_ended_early() -> None:
-    assert not Race(np.array([0.1, 0.1]), bounded=True).is_lost(np.array([0.9, 0.9]))
+    assert not is_lost(np.array([0.9, 0.9]), np.array([0.1, 0.1]), bounded=True)

@@ -19,7 +19,6 @@ from stereogauge.tuning.storage import (
     POSITION,
     Heartbeat,
     claim_trial,
-    close_storage,
     counted_trials,
     open_storage,
     quiet,
@@ -104,10 +103,8 @@ class Shared:
 def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shared]:
     monkeypatch.setattr(storage, "HEARTBEAT", 1)
     monkeypatch.setattr(storage, "GRACE", 2)
-    with quiet():
-        opened = open_storage(tmp_path / "shared.sqlite")
+    with quiet(), open_storage(tmp_path / "shared.sqlite") as opened:
         yield Shared(opened)
-        close_storage(opened)
 
 
 def test_a_released_trial_keeps_its_position_and_its_parameters(shared: Shared) -> None:

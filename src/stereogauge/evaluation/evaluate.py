@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from stereogauge.confidence_measures.files import ConfidenceSource, every_confidence
 from stereogauge.datasets.plausibility import Finding, doubt_lines, map_doubts, scene_doubts
@@ -180,54 +181,67 @@ def _absent(metric: BoundMetric, measurement: Measurement) -> str:
     return ""
 
 
+class Cell(Struct, frozen=True):
+    """An algorithm's map of a scene, and what comes with it.
+
+    `extras` is what is known of the run that made the map: its time, threads, processor, …
+    """
+
+    algorithm: str
+    estimate: Any
+    right_estimate: Any = None
+    next_estimate: Any = None
+    confidence: ConfidenceSource | None = None
+    extras: Mapping[str, Fact] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, result: ResultSet, scene: Scene, columns: Sequence[Column]) -> Cell:
+        """What a result brings for a scene; the map of the next frame only where one of the columns needs it."""
+        needed = any("next_estimate" in column.declared.metric.needs for column in columns)
+        seconds = {"seconds": result.seconds[scene.id]} if scene.id in result.seconds else {}
+        return cls(
+            algorithm=result.name,
+            estimate=result.maps[scene.id],
+            right_estimate=result.right_maps.get(scene.id),
+            next_estimate=result.maps.get(scene.next_id) if needed and scene.has("gt_next") else None,
+            confidence=ConfidenceSource.of(result, scene.id),
+            extras={**result.runs.get(scene.id, {}), **seconds},
+        )
+
+
 def evaluate_cell(
-    estimate: Any,
+    cell: Cell,
     scene_regions: SceneRegions,
     wanted: Sequence[Column],
     *,
-    algorithm: str,
-    right_estimate: Any = None,
-    next_estimate: Any = None,
-    confidence: ConfidenceSource | None = None,
-    extras: Mapping[str, Fact] | None = None,
     resize: bool = False,
     objects: Mapping[Column, SceneObject] | None = None,
 ) -> list[Score]:
     """All columns of one algorithm on one scene; `objects` are those that columns of single objects are about."""
-    scene = scene_regions.scene
     # The measurement itself checks arrays.
-    disparity = estimate if isinstance(estimate, np.ndarray) and not resize else load_disparity(estimate)
-    right, following = (None if one is None else load_disparity(one) for one in (right_estimate, next_estimate))
-    if resize:
-        disparity = resized(disparity, scene.shape)
-        right, following = (None if one is None else resized(one, scene.shape) for one in (right, following))
-    measurement = Measurement(
+    plain = isinstance(cell.estimate, np.ndarray) and not resize
+    disparity = cell.estimate if plain else load_disparity(cell.estimate)
+    maps = [
         disparity,
+        *(None if one is None else load_disparity(one) for one in (cell.right_estimate, cell.next_estimate)),
+    ]
+    if resize:
+        maps = [None if one is None else resized(one, scene_regions.scene.shape) for one in maps]
+    measurement = Measurement(
+        maps[0],
         scene_regions,
         metrics=[column.declared for column in wanted],
         regions=_measurable(scene_regions, wanted),
-        right_estimate=right,
-        next_estimate=following,
-        confidence=confidence,
-        extras=extras,
+        right_estimate=maps[1],
+        next_estimate=maps[2],
+        confidence=cell.confidence,
+        extras=cell.extras,
     )
     together = object_statistics(measurement, objects or {})
     return [
-        _score(scene_regions, algorithm, column, together.get(column) or measure(measurement, column))
+        _score(scene_regions, cell.algorithm, column, together.get(column) or measure(measurement, column))
         for column in wanted
     ]
-
-
-def run_facts(result: ResultSet, scene: str) -> dict[str, Fact]:
-    """What is known of the run that made a map: its time, threads, processor, …"""
-    seconds = {"seconds": result.seconds[scene]} if scene in result.seconds else {}
-    return {**result.runs.get(scene, {}), **seconds}
-
-
-def next_map(result: ResultSet, scene: Scene, columns: Sequence[Column]) -> Any:
-    """The algorithm's map of the next frame, where a column needs it and it exists."""
-    needed = any("next_estimate" in column.declared.metric.needs for column in columns)
-    return result.maps.get(scene.next_id) if needed and scene.has("gt_next") else None
 
 
 def _measurable(scene_regions: SceneRegions, wanted: Sequence[Column]) -> tuple[str, ...]:
@@ -401,18 +415,10 @@ def evaluate_with_doubts(
                 scores += gaps(scene_regions, here if columns is wanted else columns, result.name)
                 continue
             with stage(scores_of(result.name)):
-                scores += evaluate_cell(
-                    maps.get(result.name, result.maps[scene.id]),
-                    scene_regions,
-                    here if columns is wanted else columns,
-                    algorithm=result.name,
-                    right_estimate=result.right_maps.get(scene.id),
-                    next_estimate=next_map(result, scene, columns),
-                    confidence=ConfidenceSource.of(result, scene.id),
-                    extras=run_facts(result, scene.id),
-                    resize=resize,
-                    objects=placed,
-                )
+                cell = Cell.of(result, scene, columns)
+                cell = replace(cell, estimate=maps.get(result.name, cell.estimate))
+                own = here if columns is wanted else columns
+                scores += evaluate_cell(cell, scene_regions, own, resize=resize, objects=placed)
         if not maps:
             continue
         doubts += scene_doubts(scene)

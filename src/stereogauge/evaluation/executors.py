@@ -7,7 +7,6 @@ The executor is this process (`InProcess`), a Dask cluster (`Cluster`), or the p
 from __future__ import annotations
 
 import contextlib
-import functools
 import importlib
 import logging
 import sys
@@ -38,11 +37,6 @@ DASK_LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.applica
 """Those that Dask gives handlers of their own."""
 
 
-def _has_no_traceback(record: logging.LogRecord) -> bool:
-    """A filter against what Dask logs with a traceback: a lost connection, which `GONE` reports in one sentence."""
-    return not record.exc_info
-
-
 class InProcess(Executor):
     """Calls at once, in this thread; the future is done when `submit` returns."""
 
@@ -70,7 +64,8 @@ class Cluster(Executor):
         except ImportError:
             raise MissingDependency("distributed", "cluster", "Evaluating on a cluster") from None
         for handler in [one for name in DASK_LOGGERS for one in logging.getLogger(name).handlers]:
-            handler.addFilter(_has_no_traceback)
+            # What Dask logs with a traceback is a lost connection, which `GONE` reports in one sentence.
+            handler.addFilter(lambda record: not record.exc_info)
         try:
             self._client = distributed.Client(address or None, timeout=CONNECTING)
         except (OSError, TimeoutError, ValueError) as problem:
@@ -135,47 +130,39 @@ LOOK_EVERY = 5.0
 class TaskOutcome(Generic[Task, Answer], Struct, frozen=True):
     """A task and what came of it: `answer`, or the `problem` that kept it from being done.
 
-    `lost` says that the problem is the loss of its worker.
+    The problem of a task that lost its worker is a `WorkerDied`, whatever the executor calls it.
     """
 
     task: Task
     answer: Answer | None = None
     problem: Exception | None = None
-    lost: bool = False
-    twice: bool = False
 
     @property
     def reason(self) -> str:
         """The problem as one sentence."""
         text = str(self.problem) or type(self.problem).__name__
-        if self.lost:
-            return f"{text}, twice" if self.twice else text
         return text if isinstance(self.problem, StereogaugeError) else f"{type(self.problem).__name__}: {text}"
 
 
 class Tasks(Generic[Task, Answer]):
-    """Tasks that `submit` hands to an executor; `workers` is their number, or a function where it may change.
+    """Tasks that `submit` hands to `executor`, a few more than it has workers.
 
     With `again`, a task whose worker was lost is tried a second time, as the smaller tasks that `again` makes of it; a
-    task that loses its worker twice is done with. `retried` counts those second tries. `check_alive` is called now and
-    then; it raises an error where nothing can be expected any more.
+    task that loses its worker twice is done with. `retried` counts those second tries. An executor with `check_alive`
+    is asked now and then; it raises an error where nothing can be expected any more.
     """
 
     def __init__(
         self,
         submit: Callable[[Task], Future[Answer]],
-        workers: int | Callable[[], int],
+        executor: Executor,
         tasks: Iterable[Task] = (),
         *,
         again: Callable[[Task], Iterable[Task]] | None = None,
-        check_alive: Callable[[], None] = lambda: None,
     ) -> None:
         self.retried = 0
-        self._submit = submit
-        self._workers: Callable[[], int] = functools.partial(int, workers) if isinstance(workers, int) else workers
+        self._submit, self._executor, self._again = submit, executor, again
         self._looked = time.monotonic()
-        self._again = again
-        self._check_alive = check_alive
         self._waiting = deque((task, False) for task in tasks)
         self._running: dict[Future[Answer], tuple[Task, bool]] = {}
 
@@ -194,7 +181,7 @@ class Tasks(Generic[Task, Answer]):
         finished: set[Future[Answer]] = set()
         while not finished and (self._waiting or self._running):
             if time.monotonic() - self._looked >= LOOK_EVERY:
-                self._check_alive()
+                getattr(self._executor, "check_alive", lambda: None)()
                 self._looked = time.monotonic()
             self._hand_out()
             finished = wait(list(self._running), LOOK_EVERY, FIRST_COMPLETED).done
@@ -210,7 +197,7 @@ class Tasks(Generic[Task, Answer]):
                 yield TaskOutcome(self._running.pop(future)[0], future.result())
 
     def _hand_out(self) -> None:
-        most = AHEAD * self._workers()
+        most = AHEAD * worker_count(self._executor)
         while self._waiting and len(self._running) < most:
             task, second = self._waiting.popleft()
             self._running[self._submit(task)] = (task, second)
@@ -220,19 +207,15 @@ class Tasks(Generic[Task, Answer]):
         try:
             return TaskOutcome(task, future.result())
         except Exception as problem:
-            lost = is_lost_worker(problem)
-            if not lost or second or self._again is None:
-                return TaskOutcome(task, problem=problem, lost=lost, twice=second)
+            if not is_lost_worker(problem):
+                return TaskOutcome(task, problem=problem)
+            if second or self._again is None:
+                text = str(problem) or type(problem).__name__
+                return TaskOutcome(task, problem=WorkerDied(f"{text}, twice" if second else text))
         parts = [(part, True) for part in self._again(task)]
         self.retried += len(parts)
         self._waiting.extendleft(reversed(parts))
         return None
-
-
-def alive_check(executor: Executor) -> Callable[[], None]:
-    """How to ask an executor whether its workers can still finish anything; nothing where it cannot lose them all."""
-    check: Callable[[], None] = getattr(executor, "check_alive", lambda: None)
-    return check
 
 
 def worker_count(executor: Executor) -> int:

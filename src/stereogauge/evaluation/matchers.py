@@ -13,7 +13,7 @@ import shlex
 import shutil
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor, Future
 from importlib import metadata
 from pathlib import Path
@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from stereogauge.datasets.declaration import search_range, stated_range
 from stereogauge.errors import FileError, MatcherError, StereogaugeError, Unreachable
-from stereogauge.evaluation.executors import Tasks, alive_check, worker_count
+from stereogauge.evaluation.executors import Tasks
 from stereogauge.evaluation.fingerprints import ContentHashes
 from stereogauge.evaluation.memory import PeakMemory, largest_shape
 from stereogauge.evaluation.progress import Progress
@@ -192,9 +192,17 @@ def make_maps(
                 tasks.append(task)
             else:
                 made[one.name, scene.id] = (key, facts)
+
+    def submit(task: MatchTask) -> Future[MapOutcome]:
+        progress.scene(f"{task.request.name} on {task.scene.id}")
+        return executor.submit(make_map, task)
+
     progress.start(len(tasks), len(made))
     try:
-        for task, outcome in _outcomes(tasks, executor, progress):
+        for done in Tasks(submit, executor, tasks, again=lambda task: [task]).outcomes():
+            if isinstance(done.problem, Unreachable):
+                raise done.problem
+            task, outcome = done.task, done.answer or MapOutcome({}, done.reason)
             if outcome.reason:
                 failures.append((task.request.name, task.scene.id, outcome.reason, outcome.detail))
             else:
@@ -242,23 +250,6 @@ def _known_facts(folder: Path) -> dict[str, Fact] | None:
     except (OSError, ValueError):
         return None
     return facts
-
-
-def _outcomes(
-    tasks: Sequence[MatchTask], executor: Executor, progress: Progress
-) -> Iterator[tuple[MatchTask, MapOutcome]]:
-    """Outcomes as they come; a task that loses its worker is tried once more."""
-
-    def submit(task: MatchTask) -> Future[MapOutcome]:
-        progress.scene(f"{task.request.name} on {task.scene.id}")
-        return executor.submit(make_map, task)
-
-    alive = alive_check(executor)
-    waiting = Tasks(submit, lambda: worker_count(executor), tasks, again=lambda task: [task], check_alive=alive)
-    for outcome in waiting.outcomes():
-        if isinstance(outcome.problem, Unreachable):
-            raise outcome.problem
-        yield outcome.task, outcome.answer or MapOutcome({}, outcome.reason)
 
 
 def make_map(task: MatchTask) -> MapOutcome:

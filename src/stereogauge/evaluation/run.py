@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor, Future
 from typing import Any
 
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from stereogauge.confidence_measures.files import ConfidenceSource, every_confidence
+from stereogauge.confidence_measures.files import every_confidence
 from stereogauge.datasets.plausibility import Finding
 from stereogauge.errors import StereogaugeError, Unreachable
-from stereogauge.evaluation.evaluate import check_names, next_map, run_facts
-from stereogauge.evaluation.executors import InProcess, TaskOutcome, Tasks, alive_check, worker_count
+from stereogauge.evaluation.evaluate import Cell, check_names
+from stereogauge.evaluation.executors import InProcess, TaskOutcome, Tasks, worker_count
 from stereogauge.evaluation.fingerprints import ContentHashes, fingerprint, scene_contents
 from stereogauge.evaluation.progress import Progress
 from stereogauge.evaluation.worker import CellGroup, GroupResult, PlannedCell, evaluate_group
@@ -26,7 +26,7 @@ from stereogauge.io.files import content_hash
 from stereogauge.io.remote import is_remote
 from stereogauge.model import Dataset, ResultSet, Scene
 from stereogauge.protocol import Protocol
-from stereogauge.scores.column import Column, columns_of_scene, confidence_columns, declared_columns
+from stereogauge.scores.column import columns_of_scene, confidence_columns, declared_columns
 from stereogauge.scores.score import Failure
 from stereogauge.store import Store
 from stereogauge.store.sources import confidence_text, paths_of, source_of_text, source_text
@@ -99,43 +99,37 @@ def make_plan(
     hashes = hashes or ContentHashes(store)
     contents = scene_contents([scene for scene in dataset if any(scene.id in r.maps for r in sets)], hashes)
     own = [column.column for column in declared]
-    pairs = [(scene, result) for scene in dataset for result in (*sets, *further) if scene.id in result.maps]
-    sources = [_sources(scene, result, own) for scene, result in pairs]
+    cells = [
+        (scene, Cell.of(result, scene, own))
+        for scene in dataset
+        for result in (*sets, *further)
+        if scene.id in result.maps
+    ]
+    sources = [_sources(scene, cell) for scene, cell in cells]
     hashed = iter(hashes.of([source for parts in sources for source in parts.values()]))
     stored = store.stored(dataset.name, protocol.scoring_hash)
     work: dict[str, list[PlannedCell]] = {}
     unreadable: list[Failure] = []
     done = 0
-    for (scene, result), parts in zip(pairs, sources, strict=True):
+    for (scene, cell), parts in zip(cells, sources, strict=True):
         whole, content = contents[scene.id], {part: next(hashed) for part in parts}
         problems = [answer for answer in (whole, *content.values()) if not isinstance(answer, str)]
         if problems:
-            unreadable.append(Failure(dataset.name, scene.id, result.name, protocol.scoring_hash, str(problems[0])))
+            unreadable.append(Failure(dataset.name, scene.id, cell.algorithm, protocol.scoring_hash, str(problems[0])))
             continue
-        extras = run_facts(result, scene.id)
-        confidence = ConfidenceSource.of(result, scene.id)
+        confidence = cell.confidence
         further_inputs = [] if confidence is None else [content["confidence"], confidence.better, confidence.kind]
         further_inputs += [content[part] for part in ("next", "next truth") if part in content]
-        inputs = fingerprint([whole, content["map"], content.get("right", ""), extras, resize, *further_inputs])
+        inputs = fingerprint([whole, content["map"], content.get("right", ""), cell.extras, resize, *further_inputs])
         columns = wanted[scene.id]
-        if result.name in names:
+        if cell.algorithm in names:
             columns = tuple(column for column in columns if column in of_confidence)
-        missing = stored.missing(scene.id, result.name, inputs, columns)
+        missing = stored.missing(scene.id, cell.algorithm, inputs, columns)
         if not missing:
             done += 1
             continue
-        cell = PlannedCell(
-            algorithm=result.name,
-            estimate=parts["map"],
-            columns=missing,
-            inputs=inputs,
-            content=str(content["map"]),
-            right_estimate=parts.get("right"),
-            next_estimate=parts.get("next"),
-            confidence=confidence,
-            extras=extras,
-        )
-        work.setdefault(scene.id, []).append(cell)
+        planned = PlannedCell(**asdict(cell), columns=missing, inputs=inputs, content=str(content["map"]))
+        work.setdefault(scene.id, []).append(planned)
     return Plan(
         dataset=dataset,
         protocol=protocol,
@@ -148,15 +142,14 @@ def make_plan(
     )
 
 
-def _sources(scene: Scene, result: ResultSet, columns: Sequence[Column]) -> dict[str, Any]:
+def _sources(scene: Scene, cell: Cell) -> dict[str, Any]:
     """What a cell reads beside its scene."""
-    following = next_map(result, scene, columns)
     found = {
-        "map": result.maps[scene.id],
-        "right": result.right_maps.get(scene.id),
-        "confidence": result.confidence.get(scene.id),
-        "next": following,
-        "next truth": None if following is None else scene.source("gt_next"),
+        "map": cell.estimate,
+        "right": cell.right_estimate,
+        "confidence": None if cell.confidence is None else cell.confidence.source,
+        "next": cell.next_estimate,
+        "next truth": None if cell.next_estimate is None else scene.source("gt_next"),
     }
     return {part: source for part, source in found.items() if source is not None}
 
@@ -256,9 +249,7 @@ def run_plan(
             progress.advance(len(result.cells), len(result.failures))
         summary.retried = tasks.retried
 
-    groups = plan.groups(worker_count(executor))
-    alive = alive_check(executor)
-    tasks = Tasks(submit, lambda: worker_count(executor), groups, again=CellGroup.split, check_alive=alive)
+    tasks = Tasks(submit, executor, plan.groups(worker_count(executor)), again=CellGroup.split)
     progress.start(plan.cells, plan.stored)
     try:
         if plan.unreadable:

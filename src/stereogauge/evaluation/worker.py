@@ -5,19 +5,15 @@ from __future__ import annotations
 import socket
 import time
 import traceback
-from collections.abc import Mapping
-from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
-from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.datasets.plausibility import Finding, map_doubts, scene_doubts
 from stereogauge.errors import StereogaugeError, Unreachable
-from stereogauge.evaluation.evaluate import evaluate_cell, resized
+from stereogauge.evaluation.evaluate import Cell, evaluate_cell, resized
 from stereogauge.io.files import load_disparity
 from stereogauge.masks.scene_regions import SceneRegions
-from stereogauge.metrics.measurement import Fact
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
 from stereogauge.registry import plugin_place
@@ -25,18 +21,12 @@ from stereogauge.scores.column import VersionedColumn
 from stereogauge.scores.score import CellScores, Failure
 
 
-class PlannedCell(Struct, frozen=True):
+class PlannedCell(Cell, frozen=True, kw_only=True):
     """One algorithm on one scene: where its map is, and the columns to compute."""
 
-    algorithm: str
-    estimate: Any
     columns: tuple[VersionedColumn, ...]
     inputs: int
     content: str
-    right_estimate: Any = None
-    next_estimate: Any = None
-    confidence: ConfidenceSource | None = None
-    extras: Mapping[str, Fact] = field(default_factory=dict)
 
 
 class CellGroup(Struct, frozen=True):
@@ -82,17 +72,8 @@ def evaluate_group(group: CellGroup) -> GroupResult:
             if group.resize:
                 estimate = resized(estimate, group.scene.shape)
             begun = time.perf_counter()
-            scores = evaluate_cell(
-                estimate,
-                scene_regions,
-                [column.column for column in cell.columns],
-                algorithm=cell.algorithm,
-                right_estimate=cell.right_estimate,
-                next_estimate=cell.next_estimate,
-                confidence=cell.confidence,
-                extras=cell.extras,
-                resize=group.resize,
-            )
+            wanted = [column.column for column in cell.columns]
+            scores = evaluate_cell(replace(cell, estimate=estimate), scene_regions, wanted, resize=group.resize)
             seconds = time.perf_counter() - begun
             cells.append(CellScores.of_scores(scores, cell.columns, inputs=cell.inputs, seconds=seconds, host=host))
             doubts += map_doubts(cell.algorithm, estimate, group.scene, cell.estimate)

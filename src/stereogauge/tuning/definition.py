@@ -83,12 +83,8 @@ class Definition(Struct, frozen=True):
     def objective_functions(self, baseline: Values, objectives: Sequence[Objective]) -> tuple[ObjectiveFunction, ...]:
         """Objectives as functions of scores, with the scores of the default parameters."""
         known = np.array(self.maxima, np.float64) if self.maxima else None
-        return tuple(ObjectiveFunction(one, self.column_list, baseline, known) for one in objectives)
-
-    @property
-    def column_list(self) -> tuple[Column, ...]:
-        """The columns as metric and region."""
-        return tuple(Column(*text.split(":", 1)) for text in self.columns)
+        columns = [Column(*text.split(":", 1)) for text in self.columns]
+        return tuple(ObjectiveFunction(one, columns, baseline, known) for one in objectives)
 
     @property
     def matcher_name(self) -> str:
@@ -101,26 +97,17 @@ class Definition(Struct, frozen=True):
         return tuple(index for index, scene in enumerate(self.scenes) if scene not in self.held_out)
 
     @property
-    def digest(self) -> str:
-        """Eight digits of the hash of all of it."""
-        return hashlib.sha256(self.text.encode()).hexdigest()[:8]
-
-    @property
     def text(self) -> str:
         """One JSON document."""
         return json.dumps({"format": FORMAT, **asdict(self)}, default=asdict)
-
-    @classmethod
-    def of_text(cls, text: str) -> Definition:
-        """The definition that `text` made."""
-        return msgspec.json.decode(text, type=cls)  # the key "format" is no field and is skipped
 
 
 def definition_of(study: optuna.Study) -> Definition | None:
     """A study's definition; None for studies of other programs and of other versions of this one."""
     text = study.user_attrs.get(DEFINITION)
     known = text is not None and json.loads(text)["format"] == FORMAT
-    return Definition.of_text(str(text)) if known else None
+    # The key "format" is no field and is skipped.
+    return msgspec.json.decode(str(text), type=Definition) if known else None
 
 
 def fold_name(name: str, fold: int) -> str:
@@ -220,4 +207,5 @@ def default_name(definition: Definition) -> str:
     matcher = "program" if definition.matcher.startswith("cmd:") else definition.matcher_name
     objectives = (definition.judge,) if definition.judge else definition.objectives
     goal = " and ".join(objective.name for objective in objectives)
-    return f"{matcher} for {goal} on {definition.dataset or 'scenes'} {definition.digest}"
+    digest = hashlib.sha256(definition.text.encode()).hexdigest()[:8]
+    return f"{matcher} for {goal} on {definition.dataset or 'scenes'} {digest}"

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import optuna
 from msgspec.structs import replace
-from optuna.exceptions import StorageInternalError
 from optuna.storages import BaseStorage
 
 from stereogauge.datasets.declaration import search_range
@@ -26,7 +24,6 @@ from stereogauge.matching.declaration import Matcher
 from stereogauge.matching.run import as_matcher, without_parameters
 from stereogauge.model import Dataset, Scene
 from stereogauge.protocol import Protocol, load_protocol
-from stereogauge.scores.column import Column
 from stereogauge.scores.facts import SceneFacts, usual_maximum
 from stereogauge.tuning.definition import (
     BASELINE,
@@ -46,7 +43,7 @@ from stereogauge.tuning.objectives import Objective, objective_columns, parse_ob
 from stereogauge.tuning.result import TuningResult, read_result, trials_of
 from stereogauge.tuning.search import Bench, TrialSearch, forget_scenes
 from stereogauge.tuning.space import SpaceSource, declared_space, sampler_name, search_sampler, stated_space
-from stereogauge.tuning.storage import close_storage, counted_trials, open_storage, quiet, store_error
+from stereogauge.tuning.storage import counted_trials, open_storage, quiet
 
 
 def tune(
@@ -100,7 +97,12 @@ def tune(
     chosen = tuning_protocol() if protocol is None else load_protocol(protocol)
     columns = objective_columns([*goals, *([judge] if judge else [])], chosen.regions)
     chosen = chosen.replace(metrics=[str(column) for column in columns])
-    listed = _usable_scenes(scenes)
+    given = [scenes] if isinstance(scenes, Scene) else list(scenes)
+    listed = [scene for scene in given if all(scene.has(part) for part in ("gt", "left", "right"))]
+    if not listed:
+        raise StereogaugeError(
+            f"Tuning needs scenes with both images and ground truth; none of these {len(given)} has all three."
+        )
     truths, contents = _content(listed)
     ranges = tuple(search_range(scene, ndisp) for scene in listed)
     scenes_ready = tuple(
@@ -127,7 +129,10 @@ def tune(
         ranges=ranges,
         time_limit=time_limit,
         folds=tuple(tuple(listed[index].id for index in fold) for fold in held),
-        maxima=tuple(tuple(_maxima(scene, columns)) for scene in listed),
+        maxima=tuple(
+            tuple(known if math.isfinite(known) else None for known in (usual_maximum(one, facts) for one in columns))
+            for facts in map(SceneFacts.of_scene, listed)
+        ),
     )
     # Parameters in the text of a matcher are part of the space.
     bare = without_parameters(matcher) if isinstance(matcher, str) else declared
@@ -158,16 +163,6 @@ def _objectives(
     return (only,), only
 
 
-def _usable_scenes(scenes: Dataset | Sequence[Scene] | Scene) -> list[Scene]:
-    listed = [scenes] if isinstance(scenes, Scene) else list(scenes)
-    usable = [scene for scene in listed if all(scene.has(part) for part in ("gt", "left", "right"))]
-    if not usable:
-        raise StereogaugeError(
-            f"Tuning needs scenes with both images and ground truth; none of these {len(listed)} has all three."
-        )
-    return usable
-
-
 def _content(scenes: Sequence[Scene]) -> tuple[list[str], list[str]]:
     """For each scene the hash of the first ground truth of its place, and that of its own ground truth and images."""
     hashes = ContentHashes(None)
@@ -187,13 +182,6 @@ def _known(answers: Iterable[str | StereogaugeError]) -> list[str]:
     return found
 
 
-def _maxima(scene: Scene, columns: Sequence[Column]) -> Iterator[float | None]:
-    facts = SceneFacts.of_scene(scene)
-    for column in columns:
-        known = usual_maximum(column, facts)
-        yield known if math.isfinite(known) else None
-
-
 def _run(
     prepared: Prepared,
     store: str | os.PathLike[str] | None,
@@ -203,98 +191,57 @@ def _run(
 ) -> TuningResult:
     """Run what is not in the store yet, and read the result from it."""
     title = name or default_name(prepared.definition)
-    with quiet(), _opened(store) as storage:
+    with quiet(), open_storage(store) as storage:
         try:
-            _Run(prepared, storage, title, executor, progress or Progress()).run()
+            _run_searches(prepared, storage, title, Bench(prepared, executor), progress or Progress())
             return read_result(storage, title)
         finally:
             forget_scenes()
 
 
-@contextmanager
-def _opened(store: str | os.PathLike[str] | None) -> Iterator[BaseStorage]:
-    storage = open_storage(store)
+def _run_searches(prepared: Prepared, storage: BaseStorage, name: str, bench: Bench, progress: Progress) -> None:
+    """Every search of a tuning, then the scores of the best parameters of each fold on the scenes that it held out."""
+    whole = prepared.definition
+    folds = {fold_name(name, fold): replace(whole, held_out=held) for fold, held in enumerate(whole.folds, 1)}
+    name_of_sampler = sampler_name(whole.sampler, len(whole.objectives))
+    sampler = search_sampler(name_of_sampler, prepared.space, prepared.points, whole.seed, prepared.trials)
+    parts = [
+        (open_study(storage, title, definition, sampler), definition)
+        for title, definition in {name: whole, **folds}.items()
+    ]
+    for study, _ in parts:
+        for trial in trials_of(study):
+            bench.remember(dict(trial.parameters), trial.scores)
+    baseline = _baseline(parts[0][0], bench, progress)
+    done = sum(trial.state.is_finished() for study, _ in parts for trial in counted_trials(study.get_trials()))
+    progress.start(prepared.planned * len(parts) - done, done)
     try:
-        yield storage
-    except StorageInternalError as problem:
-        if store is None:
-            raise
-        raise store_error(store, problem) from problem
+        for study, definition in parts:
+            functions = definition.objective_functions(bench.matrix(baseline), definition.objectives)
+            TrialSearch(study, storage, bench, functions, definition.tuned_on, progress).run()
     finally:
-        close_storage(storage)
-
-
-class _Run:
-    """The searches of one tuning in one storage."""
-
-    def __init__(
-        self, prepared: Prepared, storage: BaseStorage, name: str, executor: Executor, progress: Progress
-    ) -> None:
-        self.prepared, self.storage, self.name, self.progress = prepared, storage, name, progress
-        self.definition = prepared.definition
-        self.bench = Bench(prepared.matcher, prepared.space, prepared.scenes, executor, prepared.definition.time_limit)
-
-    def run(self) -> None:
-        parts = [self._study(self.name, self.definition)]
-        for fold, held_out in enumerate(self.definition.folds, 1):
-            parts.append(self._study(fold_name(self.name, fold), replace(self.definition, held_out=held_out)))
-        for study, _ in parts:
-            for trial in trials_of(study):
-                self.bench.remember(dict(trial.parameters), trial.scores)
-        baseline = self._baseline(parts[0][0])
-        done = sum(trial.state.is_finished() for study, _ in parts for trial in counted_trials(study.get_trials()))
-        self.progress.start(self.prepared.planned * len(parts) - done, done)
-        try:
-            for study, definition in parts:
-                self._search(study, definition, baseline)
-        finally:
-            self.progress.finish()
-        for fold, (study, definition) in enumerate(parts[1:]):
-            self._hold_out(study, definition, fold)
-
-    def _study(self, name: str, definition: Definition) -> tuple[optuna.Study, Definition]:
-        sampler = search_sampler(
-            sampler_name(definition.sampler, len(definition.objectives)),
-            self.prepared.space,
-            self.prepared.points,
-            definition.seed,
-            self.prepared.trials,
-        )
-        return open_study(self.storage, name, definition, sampler), definition
-
-    def _baseline(self, study: optuna.Study) -> dict[str, Any]:
-        found: dict[str, Any] | None = study.user_attrs.get(BASELINE)
-        if found is not None:
-            self.bench.remember(self.prepared.space.defaults, found)
-            return found
-        self.progress.scene("default parameters")
-        try:
-            scores = self.bench.scores(self.prepared.space.defaults, range(len(self.prepared.scenes)))
-        except MatcherError as problem:
-            raise MatcherError(f"The default parameters, which tuning is compared with, fail: {problem}") from problem
-        study.set_user_attr(BASELINE, scores)
-        return scores
-
-    def _search(self, study: optuna.Study, definition: Definition, baseline: dict[str, Any]) -> None:
-        functions = definition.objective_functions(self.bench.matrix(baseline), definition.objectives)
-        TrialSearch(
-            study,
-            self.storage,
-            self.bench,
-            functions,
-            definition.tuned_on,
-            trials=self.prepared.planned,
-            prune=definition.prune,
-            progress=self.progress,
-        ).run()
-
-    def _hold_out(self, study: optuna.Study, definition: Definition, fold: int) -> None:
-        """Keep the scores of a fold's best parameters on the scenes that it did not see."""
-        best = read_result(self.storage, self.name).folds[fold].best
+        progress.finish()
+    for fold, (study, definition) in enumerate(parts[1:]):
+        best = read_result(storage, name).folds[fold].best
         known = study.user_attrs.get(HELD_OUT)
         if best is None or (known is not None and known["trial"] == best.number):
-            return
-        indices = [definition.scenes.index(scene) for scene in definition.held_out]
-        self.progress.scene(f"held-out scenes of fold {fold + 1}")
-        scores = self.bench.scores(dict(best.parameters), indices)
+            continue
+        progress.scene(f"held-out scenes of fold {fold + 1}")
+        scores = bench.scores(dict(best.parameters), [whole.scenes.index(scene) for scene in definition.held_out])
         study.set_user_attr(HELD_OUT, {"trial": best.number, "scores": scores})
+
+
+def _baseline(study: optuna.Study, bench: Bench, progress: Progress) -> dict[str, Any]:
+    """The scores of the default parameters on every scene."""
+    defaults = bench.space.defaults
+    found: dict[str, Any] | None = study.user_attrs.get(BASELINE)
+    if found is not None:
+        bench.remember(defaults, found)
+        return found
+    progress.scene("default parameters")
+    try:
+        scores = bench.scores(defaults, range(len(bench.scenes)))
+    except MatcherError as problem:
+        raise MatcherError(f"The default parameters, which tuning is compared with, fail: {problem}") from problem
+    study.set_user_attr(BASELINE, scores)
+    return scores

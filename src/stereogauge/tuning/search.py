@@ -23,20 +23,20 @@ from optuna.storages import BaseStorage
 from optuna.trial import TrialState, create_trial
 
 from stereogauge.errors import MatcherError, StereogaugeError
-from stereogauge.evaluation.evaluate import evaluate_cell
+from stereogauge.evaluation.evaluate import Cell, evaluate_cell
 from stereogauge.evaluation.executors import TaskOutcome, Tasks, worker_count
-from stereogauge.evaluation.processes import LocalProcesses, TimeLimitExceeded
+from stereogauge.evaluation.processes import LocalProcesses, TimeLimitExceeded, WorkerDied
 from stereogauge.evaluation.progress import Progress
 from stereogauge.masks.scene_regions import SceneRegions
-from stereogauge.matching.declaration import Matcher, Value
+from stereogauge.matching.declaration import Value
 from stereogauge.matching.run import as_matcher, match
 from stereogauge.scores.aggregation import charged
 from stereogauge.scores.cube import Values
 from stereogauge.scores.facts import SceneFacts
 from stereogauge.scores.table import ScoreTable
-from stereogauge.tuning.definition import PreparedScene
+from stereogauge.tuning.definition import Prepared, PreparedScene
 from stereogauge.tuning.objectives import ObjectiveFunction, Scores, score_matrix
-from stereogauge.tuning.space import Parameters, SearchSpace
+from stereogauge.tuning.space import Parameters
 from stereogauge.tuning.storage import (
     ENDED_BY_OTHERS,
     FAILURE,
@@ -54,14 +54,6 @@ from stereogauge.tuning.storage import (
 DIGITS = 6
 KEPT_SCENES = 64
 """Scenes whose images, regions and geometry sets a process keeps for the next trials."""
-
-
-class SceneTask(Struct, frozen=True):
-    """Parameters to try on a scene."""
-
-    scene: PreparedScene
-    matcher: Any
-    parameters: dict[str, Value]
 
 
 class SceneOutcome(Struct, frozen=True):
@@ -82,12 +74,12 @@ def forget_scenes() -> None:
     _regions.cache_clear()
 
 
-def score_scene(task: SceneTask) -> SceneOutcome:
-    """Match and measure; a failure of the matcher is an outcome, not an exception."""
+def score_scene(prepared: PreparedScene, matcher: Any, parameters: dict[str, Value]) -> SceneOutcome:
+    """Match a scene with these parameters and measure; a failure of the matcher is an outcome, not an exception."""
     started, failure = time.perf_counter(), ""
     values: tuple[float | None, ...] = ()
     try:
-        values = _scores(task)
+        values = _scores(prepared, matcher, parameters)
     except StereogaugeError as problem:
         failure = str(problem)
     except MemoryError:
@@ -97,23 +89,17 @@ def score_scene(task: SceneTask) -> SceneOutcome:
     return SceneOutcome(values, time.perf_counter() - started, failure)
 
 
-def _scores(task: SceneTask) -> tuple[float | None, ...]:
+def _scores(prepared: PreparedScene, matcher: Any, parameters: dict[str, Value]) -> tuple[float | None, ...]:
     """The scores to six digits.
 
     Porosity has been seen to differ by 1e-10 between processes for one and the same map; a search must not.
     """
-    prepared = task.scene
     scene_regions = _regions(prepared)
     scene = scene_regions.scene
-    result = match(scene.left, scene.right, task.matcher, ndisp=prepared.ndisp, **task.parameters)
-    scores = evaluate_cell(
-        result.disparity,
-        scene_regions,
-        prepared.columns,
-        algorithm="",
-        right_estimate=result.right_disparity,
-        extras={"seconds": result.seconds, "cpu_seconds": result.cpu_seconds},
-    )
+    result = match(scene.left, scene.right, matcher, ndisp=prepared.ndisp, **parameters)
+    seconds = {"seconds": result.seconds, "cpu_seconds": result.cpu_seconds}
+    cell = Cell("", result.disparity, result.right_disparity, extras=seconds)
+    scores = evaluate_cell(cell, scene_regions, prepared.columns)
     facts = {(scene.dataset, scene.id): SceneFacts.of_scene(scene)}
     values = charged(ScoreTable(scores, prepared.protocol, facts).cube).values.ravel().tolist()
     return tuple(float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None for value in values)
@@ -126,34 +112,15 @@ MARGIN = 5.0
 class Bench:
     """Runs points of a space on scenes; a point that was run on a scene before, in whatever search, is looked up."""
 
-    def __init__(
-        self,
-        matcher: Any,
-        space: SearchSpace,
-        scenes: Sequence[PreparedScene],
-        executor: Executor,
-        time_limit: float | None,
-    ) -> None:
-        self.space = space
-        self.scenes = tuple(scenes)
-        self.time_limit = time_limit
-        self.executor = executor
+    def __init__(self, prepared: Prepared, executor: Executor) -> None:
+        self.prepared, self.executor = prepared, executor
+        self.space, self.scenes = prepared.space, prepared.scenes
+        self.time_limit = prepared.definition.time_limit
         self.workers = worker_count(executor)
-        self._matcher = matcher
-        declared: Matcher = as_matcher(matcher)[0]
-        self._limits_itself = any(parameter.name == "time_limit" for parameter in declared.parameters)
-        self._threads = {"threads": 1} if any(p.name == "threads" for p in declared.parameters) else {}
+        declared = {parameter.name for parameter in as_matcher(prepared.matcher)[0].parameters}
+        self._limits_itself = "time_limit" in declared
+        self._threads = {"threads": 1} if "threads" in declared else {}
         self._known: dict[tuple[str, str], tuple[float | None, ...]] = {}
-
-    @property
-    def scene_ids(self) -> tuple[str, ...]:
-        """Ids of all scenes."""
-        return tuple(prepared.scene.id for prepared in self.scenes)
-
-    @property
-    def work(self) -> Values:
-        """Pixels × disparities of each scene."""
-        return np.array([math.prod(prepared.scene.shape) * prepared.ndisp for prepared in self.scenes], np.float64)
 
     def remember(self, point: Parameters, scores: Scores) -> None:
         """Keep scores that were computed before."""
@@ -173,10 +140,10 @@ class Bench:
         if limit is not None and self._limits_itself:
             parameters["time_limit"] = max(0.01, min(limit, float(parameters.get("time_limit", limit))))
             limit += MARGIN
-        task = SceneTask(prepared, self._matcher, parameters)
+        arguments = prepared, self.prepared.matcher, parameters
         if isinstance(self.executor, LocalProcesses):
-            return self.executor.submit_limited(limit, score_scene, task)
-        return self.executor.submit(score_scene, task)
+            return self.executor.submit_limited(limit, score_scene, *arguments)
+        return self.executor.submit(score_scene, *arguments)
 
     def scene_outcome(self, outcome: TaskOutcome[Any, SceneOutcome]) -> SceneOutcome:
         """What came of a run; a worker that was lost is a failure of the point that it worked on."""
@@ -184,7 +151,7 @@ class Bench:
             return outcome.answer
         if isinstance(outcome.problem, TimeLimitExceeded):
             return SceneOutcome(failure=self.too_long)
-        if outcome.lost or outcome.problem is None:
+        if isinstance(outcome.problem, WorkerDied) or outcome.problem is None:
             return SceneOutcome(failure=outcome.reason)
         raise outcome.problem
 
@@ -195,7 +162,7 @@ class Bench:
 
     def scores(self, point: Parameters, scenes: Sequence[int]) -> dict[str, list[float | None]]:
         """Scores of a point on several scenes at once; a failure is an error here."""
-        tasks = Tasks(lambda scene: self.submit(point, scene, self.time_limit), self.workers, scenes)
+        tasks = Tasks(lambda scene: self.submit(point, scene, self.time_limit), self.executor, scenes)
         found: dict[str, list[float | None]] = {self.scenes[scene].scene.id: [] for scene in scenes}
         for done in tasks.outcomes():
             outcome, name = self.scene_outcome(done), self.scenes[done.task].scene.id
@@ -207,7 +174,7 @@ class Bench:
 
     def matrix(self, scores: Scores) -> Values:
         """Scores as (scenes, columns) over all scenes; NaN where a scene or column has none."""
-        return score_matrix(scores, self.scene_ids, len(self.scenes[0].columns))
+        return score_matrix(scores, self.prepared.definition.scenes, len(self.scenes[0].columns))
 
 
 POLL = 0.2
@@ -217,7 +184,7 @@ SIGNIFICANT = 0.1
 
 
 def scene_order(work: Values, history: Values) -> tuple[int, ...]:
-    """Scenes in the order in which a trial visits them.
+    """Places of scenes in the order in which a trial visits them.
 
     `work` is pixels × disparities of each scene, `history` (trials, scenes) the share of each scene in the cost of the
     complete trials. At first the cheapest come first; later those whose share correlates best with the whole cost
@@ -235,37 +202,27 @@ def scene_order(work: Values, history: Values) -> tuple[int, ...]:
     return tuple(int(index) for index in np.argsort(-informative, kind="stable"))
 
 
-class Race:
-    """The best complete trial when a new one started, which the new one has to keep up with scene by scene.
+def is_lost(shares: Values, best: Values, *, bounded: bool) -> bool:
+    """Whether a trial with these shares of the cost (NaN = scene not visited) need not go on.
 
-    `best` is its cost on each scene. `bounded`: no scene lowers a cost, so that a trial whose sum exceeds the whole
-    cost of the best has lost.
+    `best` are the shares of the best complete trial when it started. Either its sum exceeds theirs already, where no
+    scene lowers a cost (`bounded`), or it is worse by Optuna's `WilcoxonPruner` (signed-rank test on the visited
+    scenes, one-sided, p < 0.1, which takes at least four).
     """
+    done = np.isfinite(shares)
+    if done.all() or not done.any():
+        return False
+    if bounded and shares[done].sum() > best.sum():
+        return True
 
-    def __init__(self, best: Values, bounded: bool) -> None:
-        self._best, self._bounded = best, bounded
-        self._pruner = WilcoxonPruner(p_threshold=SIGNIFICANT)
-        # A study of its own: trials that end meanwhile must not change who is pruned.
-        self._study = optuna.create_study()
-        self._study.add_trial(create_trial(value=float(best.mean()), intermediate_values=_steps(best)))
+    def steps(values: Values) -> dict[int, float]:
+        return {index: float(share) for index, share in enumerate(values) if np.isfinite(share)}
 
-    def is_lost(self, shares: Values) -> bool:
-        """Whether a trial with these shares (NaN = scene not visited) need not go on.
-
-        Either its sum exceeds the best trial's already, or it is worse by Optuna's `WilcoxonPruner` (signed-rank test
-        on the visited scenes, one-sided, p < 0.1, which takes at least four).
-        """
-        done = np.isfinite(shares)
-        if done.all() or not done.any():
-            return False
-        if self._bounded and shares[done].sum() > self._best.sum():
-            return True
-        trial = create_trial(state=TrialState.RUNNING, intermediate_values=_steps(shares))
-        return bool(self._pruner.prune(self._study, trial))
-
-
-def _steps(shares: Values) -> dict[int, float]:
-    return {index: float(share) for index, share in enumerate(shares) if np.isfinite(share)}
+    # A study of its own: trials that end meanwhile must not change who is pruned.
+    study = optuna.create_study()
+    study.add_trial(create_trial(value=float(best.mean()), intermediate_values=steps(best)))
+    trial = create_trial(state=TrialState.RUNNING, intermediate_values=steps(shares))
+    return bool(WilcoxonPruner(p_threshold=SIGNIFICANT).prune(study, trial))
 
 
 class RunningTrial(Struct, eq=False):
@@ -274,7 +231,7 @@ class RunningTrial(Struct, eq=False):
     trial: optuna.Trial
     point: Parameters
     waiting: list[int]
-    race: Race | None
+    best: Values | None
     scene: int = 0
     seconds_left: float | None = None
     ended: bool = False
@@ -294,18 +251,14 @@ class TrialSearch:
         bench: Bench,
         functions: Sequence[ObjectiveFunction],
         scenes: Sequence[int],
-        *,
-        trials: int,
-        prune: bool,
         progress: Progress,
     ) -> None:
         self._study, self._bench, self._functions, self._scenes = study, bench, tuple(functions), tuple(scenes)
-        self._trials = trials
-        self._prune = prune and len(self._functions) == 1
+        self._prune = bench.prepared.definition.prune and len(self._functions) == 1
         self._progress, self._heartbeat = progress, Heartbeat(study, storage)
         self._window = bench.workers + (bench.workers > 1)
         self._active: list[RunningTrial] = []
-        self._tasks: Tasks[RunningTrial, SceneOutcome] = Tasks(self._submit, bench.workers)
+        self._tasks: Tasks[RunningTrial, SceneOutcome] = Tasks(self._submit, bench.executor)
         self._shares: dict[int, Values] = {}
         self._distributions = bench.space.distributions
 
@@ -341,14 +294,15 @@ class TrialSearch:
         return bool(self._active)
 
     def _start(self) -> bool:
-        trial = claim_trial(self._study, self._heartbeat, self._distributions, self._trials)
+        trial = claim_trial(self._study, self._heartbeat, self._distributions, self._bench.prepared.planned)
         if trial is None:
             return False
         history = self._history()
-        order = scene_order(self._bench.work[list(self._scenes)], history) if self._prune else range(len(self._scenes))
+        scenes = [self._bench.scenes[index] for index in self._scenes]
+        work = np.array([math.prod(one.scene.shape) * one.ndisp for one in scenes], np.float64)
+        order = scene_order(work, history) if self._prune else range(len(scenes))
         best = history[int(np.argmin(history.sum(axis=1)))] if len(history) else None
-        race = None if best is None else Race(best, self._functions[0].bounded)
-        running = RunningTrial(trial, dict(trial.params), [self._scenes[index] for index in order], race)
+        running = RunningTrial(trial, dict(trial.params), [self._scenes[index] for index in order], best)
         self._active.append(running)
         self._next_scene(running)
         return True
@@ -376,8 +330,12 @@ class TrialSearch:
         return found
 
     def _submit(self, running: RunningTrial) -> Future[SceneOutcome]:
-        self._progress.scene(f"trial {running.trial.number} on {self._bench.scene_ids[running.scene]}")
+        self._progress.scene(f"trial {running.trial.number} on {self._name(running)}")
         return self._bench.submit(running.point, running.scene, running.seconds_left)
+
+    def _name(self, running: RunningTrial) -> str:
+        """The scene on which a trial runs."""
+        return self._bench.scenes[running.scene].scene.id
 
     def _next_scene(self, running: RunningTrial) -> None:
         limit = self._bench.time_limit
@@ -395,14 +353,13 @@ class TrialSearch:
         for done in self._tasks.next_outcomes():
             running, outcome = done.task, self._bench.scene_outcome(done)
             running.seconds += outcome.seconds
-            scene = self._bench.scene_ids[running.scene]
-            running.failure = f"{scene}: {outcome.failure}" if outcome.failure else ""
+            running.failure = f"{self._name(running)}: {outcome.failure}" if outcome.failure else ""
             if not running.failure:
                 self._record(running, outcome)
             self._next_scene(running)
 
     def _record(self, running: RunningTrial, outcome: SceneOutcome) -> None:
-        name = self._bench.scene_ids[running.scene]
+        name = self._name(running)
         running.scores[name] = list(outcome.values)
         self._bench.remember(running.point, {name: running.scores[name]})
         if not self._prune:
@@ -410,7 +367,8 @@ class TrialSearch:
         shares = self._trial_shares(running.scores)
         index = self._scenes.index(running.scene)
         running.trial.report(float(shares[index]) * len(self._scenes), index)
-        running.pruned = running.race is not None and running.race.is_lost(shares)
+        bounded = self._functions[0].bounded
+        running.pruned = running.best is not None and is_lost(shares, running.best, bounded=bounded)
 
     def _settle(self) -> None:
         """Report finished trials to Optuna, oldest first; a new trial starts after each report."""

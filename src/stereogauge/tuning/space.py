@@ -106,18 +106,15 @@ class SearchSpace(Struct, frozen=True):
         for parameter in self.parameters:
             if not self._active(parameter, point):
                 point[parameter.name] = parameter.default
-            if parameter.above is not None:
-                self._separate(parameter, parameter.above, point)
+            lower = parameter.above
+            bound = float({**self.fixed, **point}.get(lower or "", -math.inf))
+            if lower is None or float(point[parameter.name]) > bound:
+                continue
+            point[parameter.name] = _next(parameter, bound, above=True)
+            if lower in point and not float(point[parameter.name]) > bound:
+                other = next(searched for searched in self.parameters if searched.name == lower)
+                point[lower] = _next(other, float(point[parameter.name]), above=False)
         return point
-
-    def _separate(self, parameter: MatcherParameter, lower: str, point: Parameters) -> None:
-        bound = float({**self.fixed, **point}.get(lower, -math.inf))
-        if float(point[parameter.name]) > bound:
-            return
-        point[parameter.name] = _next_above(parameter, bound)
-        if lower in point and not float(point[parameter.name]) > bound:
-            other = next(searched for searched in self.parameters if searched.name == lower)
-            point[lower] = _next_below(other, float(point[parameter.name]))
 
     def _active(self, parameter: MatcherParameter, point: Mapping[str, Value]) -> bool:
         if parameter.only_if is None:
@@ -151,66 +148,55 @@ def _lists(value: Any) -> Any:
     return [_lists(part) for part in value] if isinstance(value, tuple) else value
 
 
-def distribution(parameter: MatcherParameter) -> BaseDistribution:
-    """The Optuna distribution of one parameter."""
-    if parameter.kind == "bool":
-        return CategoricalDistribution((False, True))
-    if parameter.kind == "choice":
-        return CategoricalDistribution(parameter.choices)
-    low, high, step = _range(parameter)
-    if parameter.kind == "int":
-        return IntDistribution(int(low), int(high), log=step is None, step=int(step or 1))
-    return FloatDistribution(low, high, log=step is None and parameter.logarithmic, step=step)
-
-
-def _range(parameter: MatcherParameter) -> tuple[float, float, float | None]:
-    """Low, high and step; no step where the search is by ratio, or where a number may be any."""
-    low, high = float(parameter.low), float(parameter.high)
+def distribution(parameter: MatcherParameter) -> CategoricalDistribution | IntDistribution | FloatDistribution:
+    """The Optuna distribution of one parameter; without a step where the search is by ratio, or a number may be any."""
+    if parameter.kind in ("bool", "choice"):
+        return CategoricalDistribution((False, True) if parameter.kind == "bool" else parameter.choices)
+    low, high, whole = float(parameter.low), float(parameter.high), parameter.kind == "int"
     if not (math.isfinite(low) and math.isfinite(high) and low <= high):
         raise MatcherError(
             f"The parameter {parameter.name!r} cannot be searched between {low:g} and {high:g}; "
             "give low and high in a space file."
         )
-    step = parameter.step or (1.0 if parameter.kind == "int" else None)
-    if parameter.logarithmic and float(parameter.default) > 0:
-        smallest = 1.0 if parameter.kind == "int" else float(parameter.step or min(1e-3, high / 1e3))
-        if high > max(low, smallest):
-            return max(low, smallest), high, None
-    if step is not None:
+    step = parameter.step or (1.0 if whole else None)
+    smallest = max(low, 1.0 if whole else float(parameter.step or min(1e-3, high / 1e3)))
+    if parameter.logarithmic and float(parameter.default) > 0 and high > smallest:
+        low, step = smallest, None
+    elif step is not None:
         high = low + math.floor((high - low) / step + 1e-9) * step
-    return low, high, step
+    if whole:
+        return IntDistribution(int(low), int(high), log=step is None, step=int(step or 1))
+    return FloatDistribution(low, high, log=step is None and parameter.logarithmic, step=step)
 
 
 def _count(parameter: MatcherParameter) -> float:
-    if parameter.kind in ("bool", "choice"):
-        return len(levels(parameter, 0))
-    low, high, step = _range(parameter)
-    if parameter.kind == "float" and step is None:
+    values = distribution(parameter)
+    if isinstance(values, CategoricalDistribution):
+        return len(values.choices)
+    if values.step is None:
         return math.inf
-    return math.floor((high - low) / (step or 1.0) + 1e-9) + 1
+    return math.floor((values.high - values.low) / values.step + 1e-9) + 1
 
 
 def _searches(parameter: MatcherParameter, value: Value) -> bool:
     """Whether the value is one that a search can try."""
-    if parameter.kind in ("bool", "choice"):
-        return value in levels(parameter, 0)
-    low, high, step = _range(parameter)
-    steps = (float(value) - low) / (step or 1.0)
-    return low <= float(value) <= high and (step is None or math.isclose(steps, round(steps), abs_tol=1e-6))
+    values = distribution(parameter)
+    if isinstance(values, CategoricalDistribution):
+        return value in values.choices
+    steps = (float(value) - values.low) / (values.step or 1.0)
+    whole = values.step is None or values.log or math.isclose(steps, round(steps), abs_tol=1e-6)
+    return values.low <= float(value) <= values.high and whole
 
 
-def _next_above(parameter: MatcherParameter, bound: float) -> Value:
-    low, high, step = _range(parameter)
-    stride = step or (1.0 if parameter.kind == "int" else max(bound, low) * 1e-3)
-    value = max(low, low + (math.floor((bound - low) / stride) + 1) * stride)
-    value = min(value, high)
-    return int(value) if parameter.kind == "int" else value
-
-
-def _next_below(parameter: MatcherParameter, bound: float) -> Value:
-    low, _, step = _range(parameter)
-    stride = step or (1.0 if parameter.kind == "int" else bound * 1e-3)
-    value = max(low, low + (math.ceil((bound - low) / stride) - 1) * stride)
+def _next(parameter: MatcherParameter, bound: float, *, above: bool) -> Value:
+    """The first value that a search can try above a bound, or below it; the end of the range where there is none."""
+    values = distribution(parameter)
+    assert not isinstance(values, CategoricalDistribution)
+    stride = values.step or (max(bound, values.low) if above else bound) * 1e-3
+    steps = (bound - values.low) / stride
+    count = math.floor(steps) + 1 if above else math.ceil(steps) - 1
+    value = max(values.low, values.low + count * stride)
+    value = min(value, values.high) if above else value
     return int(value) if parameter.kind == "int" else value
 
 
@@ -307,13 +293,13 @@ def levels(parameter: MatcherParameter, count: int) -> list[Value]:
 
     Choices are always complete.
     """
-    if parameter.kind in ("bool", "choice"):
-        return list((False, True) if parameter.kind == "bool" else parameter.choices)
-    low, high, step = _range(parameter)
-    ratio = step is None and parameter.logarithmic
-    spaced = np.geomspace(low, high, count) if ratio else np.linspace(low, high, count)
-    if step is not None:
-        spaced = low + np.round((spaced - low) / step) * step
+    searched = distribution(parameter)
+    if isinstance(searched, CategoricalDistribution):
+        return cast("list[Value]", list(searched.choices))
+    low, high = searched.low, searched.high
+    spaced = np.geomspace(low, high, count) if searched.log else np.linspace(low, high, count)
+    if searched.step is not None and not searched.log:
+        spaced = low + np.round((spaced - low) / searched.step) * searched.step
     values = [round(float(v)) if parameter.kind == "int" else float(v) for v in spaced]
     return list(dict.fromkeys(values))
 

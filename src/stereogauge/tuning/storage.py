@@ -54,23 +54,31 @@ WAIT = 60
 """Seconds to wait for another writer."""
 
 
-def open_storage(location: str | os.PathLike[str] | None) -> BaseStorage:
+@contextmanager
+def open_storage(location: str | os.PathLike[str] | None) -> Iterator[BaseStorage]:
     """Optuna's storage in the store at `location`, both made where they are absent; in memory without a location."""
     if location is None:
-        return InMemoryStorage()
+        yield InMemoryStorage()
+        return
     with open_store(location):
         pass  # our own tables first, so that the file is a store from its beginning
     url = database_url(location)
-    attempt = 1
-    while True:
-        try:
-            return _storage(url)
-        except (SQLAlchemyError, StorageInternalError) as problem:
-            # Two programs that make the tables at once: the second finds them when it looks again.
-            if attempt == ATTEMPTS:
-                raise store_error(location, problem) from problem
-            time.sleep(0.2 * attempt)
-            attempt += 1
+    storage, attempt = None, 1
+    try:
+        while storage is None:
+            try:
+                storage = _storage(url)
+            except (SQLAlchemyError, StorageInternalError):
+                # Two programs that make the tables at once: the second finds them when it looks again.
+                if attempt == ATTEMPTS:
+                    raise
+                time.sleep(0.2 * attempt)
+                attempt += 1
+        yield storage
+    except (SQLAlchemyError, StorageInternalError) as problem:
+        raise _store_error(location, problem) from problem
+    finally:
+        _close(storage)
 
 
 def _storage(url: sql.URL) -> RDBStorage:
@@ -106,7 +114,7 @@ def _take_turns(engine: sql.Engine) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def store_error(location: str | os.PathLike[str], problem: BaseException) -> StoreError:
+def _store_error(location: str | os.PathLike[str], problem: BaseException) -> StoreError:
     """The sentence for what went wrong in the database."""
     cause: BaseException = problem
     while cause.__cause__ is not None:
@@ -131,12 +139,11 @@ def read_studies(location: str | os.PathLike[str]) -> Iterator[BaseStorage | Non
         try:
             yield storage
         finally:
-            close_storage(storage)
+            _close(storage)
 
 
-def close_storage(storage: BaseStorage | None) -> None:
-    """Close the database's connections."""
-    if isinstance(storage, RDBStorage):
+def _close(storage: RDBStorage | None) -> None:
+    if storage is not None:
         storage.remove_session()
         storage.engine.dispose()
 

@@ -12,7 +12,7 @@ from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.datasets.plausibility import Finding
 from stereogauge.datasets.validation import check_map
 from stereogauge.errors import FileError, StereogaugeError
-from stereogauge.evaluation.evaluate import evaluate_cell, run_facts
+from stereogauge.evaluation.evaluate import Cell, evaluate_cell
 from stereogauge.io.files import load_disparity
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.model import DisparitySource, ResultSet, Scene
@@ -50,17 +50,10 @@ def doubts(estimate: DisparitySource, scene: Scene, hidden: bool) -> list[Findin
 def scores(result: ResultSet, scene: Scene, protocol: Protocol, columns: tuple[VersionedColumn, ...]) -> list[Score]:
     """The scores of a submission on a scene; its confidence maps were written as higher = surer."""
     try:
-        confidence = ConfidenceSource.of(result, scene.id)
-        if confidence is not None and confidence.kind == "sigma":
-            confidence = ConfidenceSource(-load_disparity(confidence.source), "lower", "sigma")
-        return evaluate_cell(
-            result.maps[scene.id],
-            SceneRegions(scene, protocol),
-            [column.column for column in columns],
-            algorithm=result.name,
-            right_estimate=result.right_maps.get(scene.id),
-            confidence=confidence,
-            extras=run_facts(result, scene.id),
-        )
+        wanted = [column.column for column in columns]
+        cell, source = Cell.of(result, scene, wanted), result.confidence.get(scene.id)
+        if source is not None and result.confidence_kind == "sigma":
+            cell = replace(cell, confidence=ConfidenceSource(-load_disparity(source), "lower", "sigma"))
+        return evaluate_cell(cell, SceneRegions(scene, protocol), wanted)
     except (FileError, OSError) as trouble:
         raise HostError.unreadable(scene, trouble) from trouble
