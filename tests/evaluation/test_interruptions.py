@@ -107,9 +107,9 @@ def _run_with_killer(
 
     def kill() -> None:
         while len(killed) < KILLS_OF_WORKERS and not finished.wait(moments.uniform(0, 0.4)):
-            alive = executor.process_ids
+            alive = multiprocessing.active_children()
             if alive:
-                killed.append(moments.choice(alive))
+                killed.append(moments.choice(alive).pid or 0)
                 os.kill(killed[-1], signal.SIGKILL)
 
     killer = threading.Thread(target=kill)

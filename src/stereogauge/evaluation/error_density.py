@@ -21,7 +21,7 @@ from stereogauge.errors import NotApplicable, StereogaugeError, check_one_size
 from stereogauge.evaluation.evaluate import measure, result_sets, scene_list
 from stereogauge.io.files import load_disparity
 from stereogauge.masks.scene_regions import SceneRegions
-from stereogauge.metrics.declaration import Metric, Statistic
+from stereogauge.metrics.declaration import Statistic
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import Dataset, DisparityMap, Mask, ResultSet, Scene, as_disparity
 from stereogauge.protocol import Aggregations, Protocol, load_protocol
@@ -220,10 +220,15 @@ def density_curves(
             ]
     names = [result.name for result in results]
     scores = [_aggregated(part, names, list(scenes), column, chosen) for part in statistics]
-    equal = [
-        _equal(densities, whose, scores[steps + turn], names, own, curved)
-        for turn, (densities, whose) in enumerate(references)
-    ]
+    missing: dict[str, str] = {}
+    for row, name in enumerate(names):
+        uncut = "does not reach this density" if curved[row] else "no confidence map to cut it by"
+        missing[name] = "lacks a scene" if np.isnan(own[row]).any() else uncut
+    equal = []
+    for (densities, whose), scored in zip(references, scores[steps:-1], strict=True):
+        values = dict(zip(names, scored.tolist(), strict=True))
+        reasons = {name: missing[name] for name, value in values.items() if math.isnan(value)}
+        equal.append(EqualDensity(float(np.mean(densities)), whose, values, reasons))
     mean = own.mean(axis=1)
     return ErrorDensity(
         column,
@@ -329,28 +334,6 @@ def _aggregated(
     return aggregated(cube, protocol.aggregation, protocol.scene_weights)[:, 0]
 
 
-def _equal(
-    densities: Densities,
-    whose: tuple[str, ...],
-    scores: Values,
-    names: Sequence[str],
-    own: Values,
-    curved: NDArray[np.bool_],
-) -> EqualDensity:
-    reasons = {}
-    for row, name in enumerate(names):
-        if not math.isnan(scores[row]):
-            continue
-        if np.isnan(own[row]).any():
-            reasons[name] = "lacks a scene"
-        elif curved[row]:
-            reasons[name] = "does not reach this density"
-        else:
-            reasons[name] = "no confidence map to cut it by"
-    values = {name: float(scores[row]) for row, name in enumerate(names)}
-    return EqualDensity(float(np.mean(densities)), whose, values, reasons)
-
-
 MOST_CURVES = 3
 
 FindMap: TypeAlias = "Callable[[str, str, str], MapRecord | None]"
@@ -358,12 +341,13 @@ FindMap: TypeAlias = "Callable[[str, str, str], MapRecord | None]"
 
 def density_columns(cube: ScoreCube) -> list[Column]:
     """The columns that can be measured on part of a map: sums over single pixels against ground truth."""
-    return [column for column in cube.columns if _per_pixel(column.declared.metric)]
-
-
-def _per_pixel(metric: Metric) -> bool:
-    pooled = metric.counts == "pixels" and metric.pools and metric.missing in ("left out", "counted")
-    return pooled and set(metric.needs) == {"gt"}
+    metrics = {column: column.declared.metric for column in cube.columns}
+    return [
+        column
+        for column, metric in metrics.items()
+        if metric.counts == "pixels" and metric.pools and metric.missing in ("left out", "counted")
+        if set(metric.needs) == {"gt"}
+    ]
 
 
 def stored_density(
@@ -383,10 +367,14 @@ def stored_density(
     scenes, results = stored_results(store, cube)
 
     def curves(column: Column) -> ErrorDensity:
-        def tell(scene: str) -> None:
-            progress(f"{column} over density: {scene}")
-
-        return density_curves(scenes, results, column.metric, column.region, protocol, progress=tell)
+        return density_curves(
+            scenes,
+            results,
+            column.metric,
+            column.region,
+            protocol,
+            progress=lambda scene: progress(f"{column} over density: {scene}"),
+        )
 
     return [curves(column) for column in list(chosen.values())[:MOST_CURVES]]
 

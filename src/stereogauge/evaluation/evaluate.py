@@ -284,13 +284,6 @@ def _rule(scene_regions: SceneRegions) -> str:
         return ""
 
 
-def gaps(
-    scene_regions: SceneRegions, wanted: Sequence[Column], algorithm: str, reason: str = NO_ESTIMATE
-) -> list[Score]:
-    """The scores of an algorithm on a scene that it has no map for: NaN with the reason."""
-    return [_score(scene_regions, algorithm, column, Statistic.empty(reason)) for column in wanted]
-
-
 class Evaluated(Struct):
     """A table of scores, what looks wrong about its inputs, and a hash of the common pixels per scene, if requested."""
 
@@ -387,7 +380,9 @@ def evaluate_with_doubts(
     further = every_confidence(results) if of_confidence else []
     judged = [*((result, wanted) for result in results), *((result, of_confidence) for result in further)]
     check_names([*results, *further], [scene.id for scene in several])
-    _check_regions(several, wanted)
+    masks = [mask for scene in several for mask in scene.masks]
+    for region in dict.fromkeys(column.region for column in wanted if column.region != WHOLE_SCENE):
+        check_region(region, masks)
     scores: list[Score] = []
     facts: dict[tuple[str, str], SceneFacts] = {}
     objects: dict[tuple[str, str, str], SceneObject] = {}
@@ -411,13 +406,14 @@ def evaluate_with_doubts(
             maps = common_pixels(maps)
             shared.append(estimated_hash(maps.values()))
         for result, columns in judged:
+            own = here if columns is wanted else columns
             if scene.id not in result.maps:
-                scores += gaps(scene_regions, here if columns is wanted else columns, result.name)
+                empty = Statistic.empty(NO_ESTIMATE)
+                scores += [_score(scene_regions, result.name, column, empty) for column in own]
                 continue
             with stage(scores_of(result.name)):
                 cell = Cell.of(result, scene, columns)
                 cell = replace(cell, estimate=maps.get(result.name, cell.estimate))
-                own = here if columns is wanted else columns
                 scores += evaluate_cell(cell, scene_regions, own, resize=resize, objects=placed)
         if not maps:
             continue
@@ -500,13 +496,6 @@ def check_names(results: Sequence[ResultSet], scenes: Sequence[str]) -> None:
         for name in result.maps:
             if name not in scenes:
                 raise unknown_name(f"scene in the results of {result.name!r}", name, scenes)
-
-
-def _check_regions(scenes: Sequence[Scene], wanted: Sequence[Column]) -> None:
-    """Refuse misspelt regions before anything is computed."""
-    masks = [mask for scene in scenes for mask in scene.masks]
-    for region in dict.fromkeys(column.region for column in wanted if column.region != WHOLE_SCENE):
-        check_region(region, masks)
 
 
 def picture(

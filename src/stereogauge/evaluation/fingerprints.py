@@ -135,16 +135,12 @@ def fingerprint(values: Any) -> int:
 
 def scene_contents(scenes: Sequence[Scene], hashes: ContentHashes) -> dict[str, str | StereogaugeError]:
     """For each scene one hash of all that a metric may read: truth, images, masks, views, calibration and size."""
-    parts: list[tuple[str, str]] = []
-    sources: list[Any] = []
-    for scene in scenes:
-        for part, source in _parts(scene).items():
-            parts.append((scene.id, part))
-            sources.append(source)
-    found: dict[str, dict[str, str | StereogaugeError]] = {scene.id: {} for scene in scenes}
-    for (scene_id, part), answer in zip(parts, hashes.of(sources), strict=True):
-        found[scene_id][part] = answer
-    return {scene.id: _scene_content(scene, found[scene.id]) for scene in scenes}
+    parts = [_parts(scene) for scene in scenes]
+    answers = iter(hashes.of([source for sources in parts for source in sources.values()]))
+    return {
+        scene.id: _scene_content(scene, {part: next(answers) for part in sources})
+        for scene, sources in zip(scenes, parts, strict=True)
+    }
 
 
 def _parts(scene: Scene) -> dict[str, Any]:
@@ -155,7 +151,7 @@ def _parts(scene: Scene) -> dict[str, Any]:
     return parts | {f"view {position}": scene.view_source(position) for position in scene.views}
 
 
-def _scene_content(scene: Scene, parts: Mapping[str, str | StereogaugeError]) -> str | StereogaugeError:
+def _scene_content(scene: Scene, parts: dict[str, str | StereogaugeError]) -> str | StereogaugeError:
     problem = next((answer for answer in parts.values() if isinstance(answer, StereogaugeError)), None)
     if problem is not None:
         return problem
@@ -163,8 +159,7 @@ def _scene_content(scene: Scene, parts: Mapping[str, str | StereogaugeError]) ->
     del calibration["size"]  # it is that of the maps, or nothing is measured
     if calibration["centre"] is None:
         del calibration["centre"]  # hashes without it were made before there was one
-    values = [dict(parts), calibration, scene.stated_resolution, scene.border]
-    return values_hash(values)
+    return values_hash([parts, calibration, scene.stated_resolution, scene.border])
 
 
 RULES = {

@@ -186,12 +186,10 @@ def make_maps(
                 failures.append((one.name, scene.id, str(problem), ""))
                 continue
             kept = folder / key[:2] / key
-            task = MatchTask(one, scene, searched, str(kept))
-            facts = _known_facts(kept)
-            if facts is None:
-                tasks.append(task)
-            else:
-                made[one.name, scene.id] = (key, facts)
+            try:
+                made[one.name, scene.id] = key, json.loads((kept / FACTS).read_text(encoding="utf-8"))
+            except (OSError, ValueError):
+                tasks.append(MatchTask(one, scene, searched, str(kept)))
 
     def submit(task: MatchTask) -> Future[MapOutcome]:
         progress.scene(f"{task.request.name} on {task.scene.id}")
@@ -242,14 +240,6 @@ def _result_set(
         description=" ".join(matcher.description.partition("\n\n")[0].split()) or matcher.name,
         about={key: text for key, text in about.items() if text},
     )
-
-
-def _known_facts(folder: Path) -> dict[str, Fact] | None:
-    try:
-        facts: dict[str, Fact] = json.loads((folder / FACTS).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return facts
 
 
 def make_map(task: MatchTask) -> MapOutcome:

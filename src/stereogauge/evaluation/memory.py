@@ -63,15 +63,13 @@ def largest_shape(scenes: list[Scene]) -> tuple[int, int]:
 
 
 def _file_size(scene: Scene) -> int:
-    source = scene.source("gt") if scene.has("gt") else scene.source("left")
-    sizes = [_bytes(path) for path in paths_of(source)]
-    return sum(sizes) if sizes else getattr(source, "nbytes", 0)
-
-
-def _bytes(path: str | os.PathLike[str]) -> int:
-    if isinstance(path, RemotePath):
-        return path.entry.size if path.entry else 0
-    return os.path.getsize(path) if os.path.exists(path) else 0
+    source, total = scene.source("gt") if scene.has("gt") else scene.source("left"), 0
+    for path in paths_of(source):
+        if isinstance(path, RemotePath):
+            total += path.entry.size if path.entry else 0
+        elif os.path.exists(path):
+            total += os.path.getsize(path)
+    return total or getattr(source, "nbytes", 0)
 
 
 def fitting_workers(wanted: int, pixels: int, free: int | None, matching: int = 0) -> int:

@@ -17,7 +17,6 @@ import multiprocessing
 import operator
 import os
 import pickle
-import queue
 import signal
 import sys
 import threading
@@ -152,7 +151,10 @@ class WorkerProcess:
                 started = True
                 end = None if seconds is None else time.monotonic() + seconds
             elif kind == "error":
-                raise _untrusted_error(*value) if self._untrusted else value
+                if not self._untrusted:
+                    raise value
+                name, said = [str(part)[:LONGEST_ERROR] for part in (*value, "", "")][:2]
+                raise MemoryError(said) if name == "MemoryError" else StereogaugeError(f"{name}: {said}")
             else:
                 return value
 
@@ -180,7 +182,10 @@ class WorkerProcess:
             if self._killed:
                 raise WorkerDied("the worker process was ended")
             if self._connection is None:
-                context = self._context(needed)
+                context: Any = multiprocessing.get_context("spawn")
+                if self._untrusted and "forkserver" in multiprocessing.get_all_start_methods():
+                    multiprocessing.set_forkserver_preload([*PRELOADED, needed])
+                    context = multiprocessing.get_context("forkserver")
                 ours, theirs = context.Pipe()
                 watched, self._lifeline = context.Pipe(duplex=False)
                 arguments = (theirs, watched, self._memory_bytes, self._untrusted)
@@ -191,12 +196,6 @@ class WorkerProcess:
                 theirs.close()
                 watched.close()
             return self._connection
-
-    def _context(self, needed: str) -> Any:
-        if not self._untrusted or "forkserver" not in multiprocessing.get_all_start_methods():
-            return multiprocessing.get_context("spawn")
-        multiprocessing.set_forkserver_preload([*PRELOADED, needed])
-        return multiprocessing.get_context("forkserver")
 
     def kill(self) -> None:
         """End the process at once and for good: the call that it makes is lost, and no other can be made."""
@@ -346,12 +345,6 @@ def _leave_files() -> None:
         os.close(rules)
 
 
-def _untrusted_error(kind: object = "", sentence: object = "", *rest: object) -> Exception:
-    """What an untrusted process says that it raised."""
-    said = str(sentence)[:LONGEST_ERROR]
-    return MemoryError(said) if kind == "MemoryError" else StereogaugeError(f"{str(kind)[:LONGEST_ERROR]}: {said}")
-
-
 def _sendable(problem: Exception) -> Exception:
     """The error itself, or one that says the same where it cannot be copied to another process."""
     try:
@@ -368,9 +361,8 @@ class LocalProcesses(ThreadPoolExecutor):
         super().__init__(workers)
         self.workers = workers
         self._processes = [WorkerProcess() for _ in range(workers)]
-        self._free: queue.LifoQueue[WorkerProcess] = queue.LifoQueue()
-        for process in self._processes:
-            self._free.put(process)
+        # As many as there are threads; the last one that was used comes first.
+        self._free = list(self._processes)
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any, **options: Any) -> Future[Any]:
         """Queue a call for the next worker that is free."""
@@ -383,11 +375,11 @@ class LocalProcesses(ThreadPoolExecutor):
         return super().submit(self._call, seconds, function, arguments, options)
 
     def _call(self, seconds: float | None, function: Callable[..., Any], arguments: Any, options: Any) -> Any:
-        process = self._free.get()
+        process = self._free.pop()
         try:
             return process.call(function, *arguments, options=options, seconds=seconds)
         finally:
-            self._free.put(process)
+            self._free.append(process)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the workers: after the queued calls, or at once when `cancel_futures` is given."""
@@ -399,11 +391,6 @@ class LocalProcesses(ThreadPoolExecutor):
         if wait:
             for process in self._processes:
                 process.end(at_once=False)
-
-    @property
-    def process_ids(self) -> list[int]:
-        """The processes that are alive."""
-        return [number for process in self._processes if (number := process.process_id) is not None]
 
 
 def default_workers() -> int:

@@ -242,9 +242,11 @@ def run_plan(
         for outcome in outcomes:
             if isinstance(outcome.problem, Unreachable):
                 raise outcome.problem
-            result = outcome.answer or _lost(outcome.task, outcome.reason)
+            group, result = outcome.task, outcome.answer
+            if result is None:
+                result = GroupResult((), tuple(group.failure(cell, outcome.reason) for cell in group.cells), 0.0)
             # One transaction: all cells and failures of a group are stored, or none.
-            store.write(result.cells, maps=_map_records(outcome.task, result), failures=result.failures, run=run)
+            store.write(result.cells, maps=_map_records(group, result), failures=result.failures, run=run)
             summary.add(result)
             progress.advance(len(result.cells), len(result.failures))
         summary.retried = tasks.retried
@@ -267,11 +269,6 @@ def run_plan(
     finally:
         progress.finish()
     return summary
-
-
-def _lost(group: CellGroup, reason: str) -> GroupResult:
-    """The result of a group that no worker finished."""
-    return GroupResult((), tuple(group.failure(cell, reason) for cell in group.cells), 0.0)
 
 
 def _map_records(group: CellGroup, result: GroupResult) -> list[MapRecord]:

@@ -238,12 +238,8 @@ def scalars(table: ScoreTable, prefix: str = "") -> dict[str, float]:
         for algorithm, value in zip(part.algorithms, values, strict=True):
             if math.isfinite(value):
                 parts = (*before, algorithm, column.metric, column.region)
-                found["/".join(map(_safe, parts))] = float(value)
+                found["/".join(re.sub(r"[^\w.-]+", "_", name) for name in parts)] = float(value)
     return found
-
-
-def _safe(name: str) -> str:
-    return re.sub(r"[^\w.-]+", "_", name)
 
 
 def _tracker(to: Any) -> Any:

@@ -6,6 +6,7 @@ range has the default parameters' worst cost as its unit, so that no unit depend
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -108,7 +109,13 @@ class ObjectiveFunction:
         self._signs = np.array([_sign(column) for column in columns])
         self._baseline = self._costs(baseline)
         self._applies = np.isfinite(self._baseline)
-        self._terms = self._scaled_terms()
+        columns_of_terms = {name: np.array(term_columns(name, self._columns), np.intp) for name in objective.weights}
+        scored = {name for name, places in columns_of_terms.items() if self._applies[:, places].any()}
+        stated = {name: weight for name, weight in objective.weights.items() if weight > 0}
+        self._terms = [
+            _Term(name, weight, columns_of_terms[name], self._scale(name, columns_of_terms[name]))
+            for name, weight in shared_weights(stated, scored).items()
+        ]
         if not self._terms:
             raise StereogaugeError(
                 f"None of the metrics of {objective.name!r} ({', '.join(objective.weights)}) has a score for the "
@@ -121,15 +128,6 @@ class ObjectiveFunction:
     def _costs(self, scores: Values) -> Values:
         costs = np.where(self._signs == 0, np.abs(scores), scores * self._signs)
         return np.asarray(costs, np.float64)
-
-    def _scaled_terms(self) -> list[_Term]:
-        columns = {name: np.array(term_columns(name, self._columns), np.intp) for name in self.objective.weights}
-        scored = {name for name, places in columns.items() if self._applies[:, places].any()}
-        stated = {name: weight for name, weight in self.objective.weights.items() if weight > 0}
-        return [
-            _Term(name, weight, columns[name], self._scale(name, columns[name]))
-            for name, weight in shared_weights(stated, scored).items()
-        ]
 
     def _scale(self, name: str, columns: NDArray[np.intp]) -> Scale:
         applies, costs = self._applies[:, columns], self._baseline[:, columns]
@@ -206,7 +204,7 @@ class Improvement(Struct, frozen=True):
     `difference` is positive where tuning made it better, whatever the objective's direction; `low` and `high` bound the
     central share `level` of it over draws of scenes (those of one ground truth drawn together), NaN where all scenes
     share one. `percent` is relative to the default. `scene_default` and `scene_tuned` are the values on each scene
-    alone.
+    alone: a metric of the objective applies to `compared` of them, and the tuned parameters are `better` on so many.
     """
 
     goal: str
@@ -221,19 +219,10 @@ class Improvement(Struct, frozen=True):
     scenes: tuple[str, ...]
     scene_default: tuple[float, ...]
     scene_tuned: tuple[float, ...]
-    level: float = LEVEL
-    draws: int = DRAWS
-
-    @property
-    def better(self) -> int:
-        """On how many of the compared scenes the tuned parameters are better."""
-        sign = -1 if self.direction == "maximize" else 1
-        return sum(sign * (d - t) > 0 for d, t in zip(self.scene_default, self.scene_tuned, strict=True))
-
-    @property
-    def compared(self) -> int:
-        """Scenes on which a metric of the objective applies."""
-        return int(np.isfinite(self.scene_default).sum())
+    level: float
+    draws: int
+    better: int
+    compared: int
 
 
 def improvement(
@@ -249,8 +238,17 @@ def improvement(
     sign = -1.0 if objective.direction == "maximize" else 1.0
     whole = np.ones((1, len(default)))
     costs = [float(function.costs(scores, whole)[0]) for scores in (default, tuned)]
-    low, high = _interval(function, default, tuned, groups, seed)
+    low = high = math.nan
+    if len(groups) > 1:
+        drawn = resample_scenes(len(groups), DRAWS, seed)
+        multiplicity = np.zeros((DRAWS, len(default)))
+        for index, group in enumerate(groups):
+            multiplicity[:, list(group)] = drawn[:, [index]]
+        differences = function.costs(default, multiplicity) - function.costs(tuned, multiplicity)
+        found = differences[np.isfinite(differences)]
+        low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
     difference = costs[0] - costs[1]
+    alone = [function.scene_values(scores) for scores in (default, tuned)]
     return Improvement(
         goal=objective.name,
         unit=objective.unit,
@@ -260,24 +258,12 @@ def improvement(
         difference=difference,
         low=low,
         high=high,
-        percent=100.0 * difference / abs(costs[0]) if costs[0] else float("nan"),
+        percent=100.0 * difference / abs(costs[0]) if costs[0] else math.nan,
         scenes=tuple(scenes),
-        scene_default=tuple(function.scene_values(default).tolist()),
-        scene_tuned=tuple(function.scene_values(tuned).tolist()),
+        scene_default=tuple(alone[0].tolist()),
+        scene_tuned=tuple(alone[1].tolist()),
+        level=LEVEL,
+        draws=DRAWS,
+        better=int((sign * (alone[0] - alone[1]) > 0).sum()),
+        compared=int(np.isfinite(alone[0]).sum()),
     )
-
-
-def _interval(
-    function: ObjectiveFunction, default: Values, tuned: Values, groups: Sequence[Sequence[int]], seed: int
-) -> tuple[float, float]:
-    count = len(groups)
-    if count < 2:
-        return float("nan"), float("nan")
-    drawn = resample_scenes(count, DRAWS, seed)
-    multiplicity = np.zeros((DRAWS, len(default)))
-    for index, group in enumerate(groups):
-        multiplicity[:, list(group)] = drawn[:, [index]]
-    differences = function.costs(default, multiplicity) - function.costs(tuned, multiplicity)
-    found = differences[np.isfinite(differences)]
-    low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)

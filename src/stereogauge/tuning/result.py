@@ -14,7 +14,7 @@ import optuna
 import pandas as pd
 import tomli_w
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 
@@ -221,14 +221,10 @@ class TuningResult(WrittenAsJson, WrittenAsCsv, Struct, frozen=True, eq=False, d
                 "trials": self.trials,
                 "front": [trial.number for trial in self.front],
                 "importance": self.importance,
-                "seen": [_plain_improvement(found) for found in self.seen],
-                "held_out": [_plain_improvement(found) for found in self.held_out],
+                "seen": self.seen,
+                "held_out": self.held_out,
                 "folds": [
-                    {
-                        "held_out": fold.held_out,
-                        "states": counted_states(fold.trials),
-                        "best": fold.best,
-                    }
+                    {"held_out": fold.held_out, "states": counted_states(fold.trials), "best": fold.best}
                     for fold in self.folds
                 ],
             }
@@ -276,10 +272,6 @@ def counted_states(trials: Sequence[Trial]) -> dict[str, int]:
     return {state: sum(trial.state == state for trial in trials) for state in get_args(State)}
 
 
-def _plain_improvement(found: Improvement) -> dict[str, Any]:
-    return {**asdict(found), "better": found.better, "compared": found.compared}
-
-
 FEWEST_FOR_IMPORTANCE = 8
 PROCESS_DIED = "the process that ran it died, three times"
 LISTED = ("name", "matcher", "dataset", "judge", "states", "baseline", "best", "matcher_text")
@@ -288,17 +280,16 @@ LISTED = ("name", "matcher", "dataset", "judge", "states", "baseline", "best", "
 def studies(store: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """Every tuning of a store in short: name, matcher, dataset, objectives, judge, scenes, folds, counted states."""
     with read_studies(store) as storage:
-        results = [] if storage is None else [read_result(storage, name) for name in _tunings(storage)]
-    return [_entry(result.to_dict()) for result in results]
-
-
-def _entry(plain: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        **{key: plain[key] for key in LISTED},
-        "objectives": [objective["name"] for objective in plain["objectives"]],
-        "scenes": len(plain["scenes"]),
-        "folds": len(plain["folds"]),
-    }
+        found = [] if storage is None else [read_result(storage, name).to_dict() for name in _tunings(storage)]
+    return [
+        {
+            **{key: plain[key] for key in LISTED},
+            "objectives": [objective["name"] for objective in plain["objectives"]],
+            "scenes": len(plain["scenes"]),
+            "folds": len(plain["folds"]),
+        }
+        for plain in found
+    ]
 
 
 def study_summary(store: str | os.PathLike[str], name: str) -> dict[str, Any]:
@@ -339,21 +330,14 @@ def read_result(storage: BaseStorage, name: str) -> TuningResult:
         baseline_scores=study.user_attrs.get(BASELINE, {}),
         importance=_importances(study, definition),
     )
-    present = set(optuna.get_all_study_names(storage))
-    names = [fold_name(name, fold) for fold in range(1, len(definition.folds) + 1)]
-    return replace(result, folds=tuple(_fold(storage, fold, result) for fold in names if fold in present))
-
-
-def _fold(storage: BaseStorage, name: str, result: TuningResult) -> Fold:
-    study = optuna.load_study(study_name=name, storage=storage)
-    definition = definition_of(study)
-    trials = trials_of(study)
-    return Fold(
-        held_out=() if definition is None else definition.held_out,
-        trials=trials,
-        best=result.best_of(trials) if result.baseline_scores else None,
-        scores=study.user_attrs.get(HELD_OUT, {}).get("scores", {}),
-    )
+    present, folds = set(optuna.get_all_study_names(storage)), []
+    for fold, held_out in enumerate(definition.folds, 1):
+        if fold_name(name, fold) in present:
+            study = optuna.load_study(study_name=fold_name(name, fold), storage=storage)
+            trials = trials_of(study)
+            best = result.best_of(trials) if result.baseline_scores else None
+            folds.append(Fold(held_out, trials, best, study.user_attrs.get(HELD_OUT, {}).get("scores", {})))
+    return replace(result, folds=tuple(folds))
 
 
 def trials_of(study: optuna.Study) -> tuple[Trial, ...]:
@@ -448,14 +432,13 @@ def gain_words(result: TuningResult) -> list[str]:
     """How to read the gain, where it could be overestimated."""
     if not result.held_out:
         return ["no scene was held out: the gain is on the scenes that were searched on, and overstates the tuning"]
-    return [_verdict(found) for found in result.held_out[:1]]
-
-
-def _verdict(found: Improvement) -> str:
+    found = result.held_out[0]
     if math.isnan(found.low):
-        return "all scenes share one ground truth, so there is no interval"
+        return ["all scenes share one ground truth, so there is no interval"]
     if found.low > 0:
-        return f"better on held-out scenes: the interval of the gain in {found.goal} lies above 0"
+        return [f"better on held-out scenes: the interval of the gain in {found.goal} lies above 0"]
     if found.high < 0:
-        return f"worse on held-out scenes than the defaults in {found.goal}: the search has over-fitted; do not use it"
-    return f"no clear gain on held-out scenes in {found.goal}: the interval includes 0; try more trials or scenes"
+        return [
+            f"worse on held-out scenes than the defaults in {found.goal}: the search has over-fitted; do not use it"
+        ]
+    return [f"no clear gain on held-out scenes in {found.goal}: the interval includes 0; try more trials or scenes"]
