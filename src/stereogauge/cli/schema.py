@@ -182,7 +182,7 @@ def _tuning() -> Any:
     states = fields("States", **dict.fromkeys(typing.get_args(State), int))
     term = fields("Term", weight=float, unit=Value, origin=str)
     objective = fields("Objective", name=str, unit=str, direction=of_improvement["direction"], terms=by_name(term))
-    improvement = array(fields("Improvement", **of_improvement, better=int, compared=int))
+    improvement = array(fields("Improvement", **of_improvement))
     fold = fields("Fold", held_out=list[str], states=states, best=record(Trial) | None)
     kept = ("matcher", "dataset", "scenes", "columns", "sampler", "seed", "prune", "protocol", "space")
     return fields(

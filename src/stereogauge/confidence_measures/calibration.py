@@ -77,12 +77,21 @@ def calibrate_sigma(
         raise StereogaugeError("A standard deviation is at least 0; this map holds negative values.")
     deviation = np.maximum(deviation, LEAST_SIGMA)
     scaled = error / deviation
-    held = np.sort(_probability(scaled, distribution))
-    observed = [float(np.searchsorted(held, level, side="right")) / held.size for level in levels]
+    # The probability of the smallest central interval that holds an error of that many deviations.
     if distribution == "gaussian":
+        from scipy.special import erf
+
+        probability = erf(scaled / ROOT2)
         likelihood = np.log(deviation) + math.log(2 * math.pi) / 2 + scaled**2 / 2
     else:
+        probability = -np.expm1(-ROOT2 * scaled)
         likelihood = np.log(ROOT2 * deviation) + ROOT2 * scaled
+    held = np.sort(probability)
+
+    def share(level: float) -> float:
+        return float(np.searchsorted(held, level, side="right")) / held.size
+
+    observed = [share(level) for level in levels]
     return Reliability(
         kind="intervals",
         predicted=tuple(levels),
@@ -92,7 +101,7 @@ def calibrate_sigma(
         nll=float(np.mean(likelihood)),
         count=held.size,
         distribution=distribution,
-        coverage={level: float(np.searchsorted(held, level, side="right")) / held.size for level in REPORTED},
+        coverage={level: share(level) for level in REPORTED},
     )
 
 
@@ -132,15 +141,6 @@ def calibrate_probability(
         nll=float(-np.mean(np.where(good, np.log(safe), np.log1p(-safe)))),
         count=int(given.size),
     )
-
-
-def _probability(scaled: NDArray[np.float64], distribution: Distribution) -> NDArray[np.float64]:
-    """The probability of the smallest central interval that holds an error of that many deviations."""
-    from scipy.special import erf
-
-    if distribution == "gaussian":
-        return np.asarray(erf(scaled / ROOT2))
-    return np.asarray(-np.expm1(-ROOT2 * scaled))
 
 
 def _inside(

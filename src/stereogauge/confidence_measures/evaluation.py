@@ -110,12 +110,8 @@ def evaluate_maps(
 ) -> SceneCurves:
     """Sparsify by each of the maps; all of them lower = more confident. Missing estimates are bad."""
     curves = {name: sparsify(values, disparity, gt, threshold, mask) for name, values in maps.items()}
-    bound = None
-    single = single_maps(maps)
-    if len(single) > 1:
-        domain = np.isfinite(gt) if mask is None else np.isfinite(gt) & mask
-        bad = is_bad(disparity, gt, threshold)
-        bound = combination_bound(single, bad, domain)
+    single, domain = single_maps(maps), np.isfinite(gt) if mask is None else np.isfinite(gt) & mask
+    bound = combination_bound(single, is_bad(disparity, gt, threshold), domain) if len(single) > 1 else None
     return SceneCurves(scene, curves, bound)
 
 

@@ -104,10 +104,8 @@ def file_stem(text: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "-_.@=,+" else "_" for letter in text)
 
 
-def write_maps(
-    folder: Path, scene: str, disparity: NDArray[Any] | None, maps: Mapping[str, NDArray[Any]], better: Better = "lower"
-) -> int:
-    """Write a scene's maps as float files of a results folder, with their direction in its `results.toml`.
+def write_maps(folder: Path, scene: str, disparity: NDArray[Any] | None, maps: Mapping[str, NDArray[Any]]) -> int:
+    """Write a scene's maps, lower = more confident, as float files of a results folder, and say so in `results.toml`.
 
     `FOLDER/SCENE.pfm`, `FOLDER/confidence/NAME/SCENE.pfm`; returns how many files.
     """
@@ -118,5 +116,5 @@ def write_maps(
         place = folder / "confidence" / file_stem(name)
         place.mkdir(parents=True, exist_ok=True)
         write_disparity(place / f"{file_stem(scene)}.pfm", values)
-    (folder / "results.toml").write_text(f'[confidence]\nbetter = "{better}"\n', encoding="utf-8")
+    (folder / "results.toml").write_text('[confidence]\nbetter = "lower"\n', encoding="utf-8")
     return len(maps) + (disparity is not None) + 1

@@ -115,15 +115,12 @@ class Trees(Struct, frozen=True, eq=False):
             facts=header["facts"],
             **{name: arrays[name].astype(kind) for name, kind in ARRAYS.items()},
         )
-        trees._check(str(path))
-        return trees
-
-    def _check(self, path: str) -> None:
-        """Every path must lead to a leaf, within the arrays: children come after their parents."""
-        count = len(self.feature)
-        fitting = all(getattr(self, name).shape == (count,) for name in ARRAYS if name != "roots")
-        if not fitting or not sound_trees(len(self.features), self.feature, self.left, self.right, self.roots):
+        # Every path must lead to a leaf, within the arrays: children come after their parents.
+        count = len(trees.feature)
+        fitting = all(getattr(trees, name).shape == (count,) for name in ARRAYS if name != "roots")
+        if not fitting or not sound_trees(len(trees.features), trees.feature, trees.left, trees.right, trees.roots):
             raise FileError(f"{path}: the trees of this model are damaged; train it again.")
+        return trees
 
 
 FEATURES = (

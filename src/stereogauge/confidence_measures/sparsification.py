@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from msgspec import Struct
@@ -32,12 +32,28 @@ LOWER_LIMIT = 0.5
 D1_PIXELS, D1_SHARE = 3.0, 0.05
 
 Rule: TypeAlias = Literal["bad", "d1", "bad-z", "mae", "rms"]
-RULES: dict[Rule, str] = {
-    "bad": "bad@DELTA: error above DELTA px",
-    "d1": "d1: error above 3 px and above 5 % of the true disparity",
-    "bad-z": "bad-z@METRES,LIMIT: depth off by more than METRES, and the disparity by more than LIMIT px (0.5)",
-    "mae": "mae: mean error, px",
-    "rms": "rms: root of the mean squared error, px",
+
+
+class RuleFacts(NamedTuple):
+    """How a rule is written, with at least and at most so many numbers, and what captions say of it."""
+
+    written: str
+    words: str
+    least: int = 0
+    most: int = 0
+
+
+RULES: dict[Rule, RuleFacts] = {
+    "bad": RuleFacts("bad@DELTA: error above DELTA px", "bad = error above {0:g} px", 1, 1),
+    "d1": RuleFacts("d1: error above 3 px and above 5 % of the true disparity", "bad = error above 3 px and 5 %"),
+    "bad-z": RuleFacts(
+        "bad-z@METRES,LIMIT: depth off by more than METRES, and the disparity by more than LIMIT px (0.5)",
+        "bad = depth off by more than {0:g} m and disparity by more than {1:g} px",
+        1,
+        2,
+    ),
+    "mae": RuleFacts("mae: mean error, px", "mean error of what remains, px"),
+    "rms": RuleFacts("rms: root of the mean squared error, px", "root mean squared error of what remains, px"),
 }
 MAGNITUDES = ("mae", "rms")
 
@@ -64,13 +80,7 @@ class ErrorKind(Struct, frozen=True):
     @property
     def words(self) -> str:
         """The rule for captions."""
-        return {
-            "bad": f"bad = error above {self.tolerance:g} px",
-            "d1": "bad = error above 3 px and 5 %",
-            "bad-z": f"bad = depth off by more than {self.tolerance:g} m and disparity by more than {self.limit:g} px",
-            "mae": "mean error of what remains, px",
-            "rms": "root mean squared error of what remains, px",
-        }[self.rule]
+        return RULES[self.rule].words.format(self.tolerance, self.limit)
 
     def bad(self, disparity: DisparityMap, gt: DisparityMap, calibration: Calibration | None) -> NDArray[np.bool_]:
         """Bad pixels; a missing estimate is bad, and so is a pixel without ground truth."""
@@ -101,9 +111,9 @@ def parse_error(text: str) -> ErrorKind:
         numbers = [float(part) for part in arguments.split(",")] if at else []
     except ValueError:
         numbers = [-1.0]
-    wanted = {"bad": (1, 1), "bad-z": (1, 2)}.get(rule, (0, 0))
-    if not wanted[0] <= len(numbers) <= wanted[1] or any(not 0 <= number < np.inf for number in numbers):
-        raise StereogaugeError(f"The error {text!r} is not written as it should be; {RULES[rule]}.")
+    facts = RULES[rule]
+    if not facts.least <= len(numbers) <= facts.most or any(not 0 <= number < np.inf for number in numbers):
+        raise StereogaugeError(f"The error {text!r} is not written as it should be; {facts.written}.")
     return ErrorKind(rule, *numbers)
 
 
@@ -271,32 +281,10 @@ def sparsify(
     >>> curve.at(1.0), curve.at(0.75)  # bad pixels left; the only one is the least confident, so it leaves first
     (1.0, 0.0)
     """
-    values, estimate, truth, domain = domain_values(confidence, disparity, gt, mask, missing, higher_is_better)
-    return curve_of(values, is_bad(estimate[domain], truth[domain], threshold), threshold)
-
-
-def domain_values(
-    confidence: NDArray[Any],
-    disparity: NDArray[Any],
-    gt: NDArray[Any],
-    mask: Mask | None,
-    missing: Literal["bad", "excluded"],
-    higher_is_better: bool,
-) -> tuple[NDArray[np.float64], DisparityMap, DisparityMap, NDArray[np.bool_]]:
-    """The confidences of the pixels that count (lower = more confident), both maps, and these pixels."""
-    order = as_plane(confidence, "confidence map")
-    estimate, truth = as_disparity(disparity), as_disparity(gt, "ground truth")
-    inside = None if mask is None else load_mask(mask)
-    for name, array in (("confidence map", order), ("ground truth", truth), ("mask", inside)):
-        if array is not None:
-            check_one_size(f"The {name}", array.shape, "the disparity map", estimate.shape)
-    domain = np.isfinite(truth)
-    if inside is not None:
-        domain &= inside
-    if missing == "excluded":
-        domain &= np.isfinite(estimate)
-    values = order[domain].astype(np.float64)
-    return (-values if higher_is_better else values), estimate, truth, domain
+    kind = ErrorKind("bad", threshold)
+    curve = sparsify_by(kind, confidence, disparity, gt, mask, missing=missing, higher_is_better=higher_is_better)
+    assert isinstance(curve, SparsificationCurve)
+    return curve
 
 
 def mean_area(kept: NDArray[np.float64], total: NDArray[np.float64], low: float, high: float) -> float:
@@ -443,8 +431,19 @@ def sparsify_by(
     ([1.0, 2.33], 0.0)
     """
     kind = parse_error(error) if isinstance(error, str) else error
-    rule: Literal["bad", "excluded"] = "excluded" if kind.magnitude else missing
-    values, estimate, truth, domain = domain_values(confidence, disparity, gt, mask, rule, higher_is_better)
+    order = as_plane(confidence, "confidence map")
+    estimate, truth = as_disparity(disparity), as_disparity(gt, "ground truth")
+    inside = None if mask is None else load_mask(mask)
+    for name, array in (("confidence map", order), ("ground truth", truth), ("mask", inside)):
+        if array is not None:
+            check_one_size(f"The {name}", array.shape, "the disparity map", estimate.shape)
+    domain = np.isfinite(truth)
+    if inside is not None:
+        domain &= inside
+    if kind.magnitude or missing == "excluded":
+        domain &= np.isfinite(estimate)
+    values = order[domain].astype(np.float64)
+    values = -values if higher_is_better else values
     if not kind.magnitude:
         return curve_of(values, kind.bad(estimate, truth, calibration)[domain], kind.tolerance)
     if not values.size:

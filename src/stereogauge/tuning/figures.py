@@ -25,7 +25,7 @@ def history_data(result: TuningResult, objective: int = 0) -> Chart:
 
     Rows: trial (its position), state, value, best. Trials that were ended early or failed have no value.
     """
-    complete = _complete(result)
+    _complete(result)
     searched = result.definition.objectives[objective]
     choose = max if searched.direction == "maximize" else min
     rows: list[Row] = []
@@ -35,7 +35,7 @@ def history_data(result: TuningResult, objective: int = 0) -> Chart:
         if value is not None:
             best = value if best is None else choose(best, value)
         rows.append({"trial": trial.position, "state": STATES[trial.state], "value": value, "best": best})
-    baseline = _value(complete[0], objective) if complete[0].position == 0 else None
+    baseline = None if result.baseline is None else _value(result.baseline, objective)
     x = vl.quantity("trial", "trial", axis={"tickMinStep": 1})
     y = vl.quantity("value", searched.axis, scale={"zero": False})
     ended = {"ended early": (MUTED, "stroke"), "failed": (INK, MARKERS["x"])}
@@ -84,7 +84,7 @@ def slices_data(result: TuningResult, objective: int = 0) -> Chart:
     ]
     across = min(vl.ABREAST, len(declared))
     width = vl.panel_width(across, vl.PAGE)
-    baseline = _value(complete[0], objective) if complete[0].position == 0 else math.nan
+    baseline = math.nan if result.baseline is None else _value(result.baseline, objective)
     y_scale = vl.around(row["value"] for row in rows)
     separate = {"color": "independent", "shape": "independent"}
     views = []
@@ -165,7 +165,7 @@ def trade_off_data(result: TuningResult) -> Chart:
         raise StereogaugeError(f"The study {result.name!r} has one objective; a front needs two.")
     complete, best = _complete(result), _best(result)
     front = {trial.number for trial in result.front}
-    baseline = next((trial for trial in complete if trial.position == 0), complete[0])
+    baseline = result.baseline or complete[0]
     rows = [
         {
             "trial": trial.number,

@@ -233,7 +233,6 @@ class RunningTrial(Struct, eq=False):
     waiting: list[int]
     best: Values | None
     scene: int = 0
-    seconds_left: float | None = None
     ended: bool = False
     scores: dict[str, list[float | None]] = field(default_factory=dict)
     seconds: float = 0.0
@@ -331,7 +330,8 @@ class TrialSearch:
 
     def _submit(self, running: RunningTrial) -> Future[SceneOutcome]:
         self._progress.scene(f"trial {running.trial.number} on {self._name(running)}")
-        return self._bench.submit(running.point, running.scene, running.seconds_left)
+        limit = self._bench.time_limit
+        return self._bench.submit(running.point, running.scene, None if limit is None else limit - running.seconds)
 
     def _name(self, running: RunningTrial) -> str:
         """The scene on which a trial runs."""
@@ -339,15 +339,12 @@ class TrialSearch:
 
     def _next_scene(self, running: RunningTrial) -> None:
         limit = self._bench.time_limit
-        left = None if limit is None else limit - running.seconds
-        if left is not None and left <= 0:
+        if limit is not None and running.seconds >= limit:
             running.failure = self._bench.too_long
-        if running.failure or running.pruned or not running.waiting:
-            running.ended = True
-            return
-        running.scene = running.waiting.pop(0)
-        running.seconds_left = left
-        self._tasks.add(running)
+        running.ended = bool(running.failure) or running.pruned or not running.waiting
+        if not running.ended:
+            running.scene = running.waiting.pop(0)
+            self._tasks.add(running)
 
     def _advance(self) -> None:
         for done in self._tasks.next_outcomes():

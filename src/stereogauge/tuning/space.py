@@ -227,12 +227,6 @@ def _declared(matcher: Matcher, name: str) -> MatcherParameter | None:
     return known.get(name)
 
 
-def _fixed_value(matcher: Matcher, name: str, value: Any) -> Value:
-    declared = _declared(matcher, name)
-    plain: Value = value if declared is None else declared.checked(value, matcher.id)
-    return plain
-
-
 def _stated_parameter(name: str, table: StatedParameter, matcher: Matcher, owner: str) -> MatcherParameter:
     given = table.given
     declared = _declared(matcher, name)
@@ -255,7 +249,10 @@ def _kind(given: Mapping[str, Any]) -> Any:
 
 
 def _space(searched: Iterable[MatcherParameter], stated: Mapping[str, Any], matcher: Matcher) -> SearchSpace:
-    fixed = {name: _fixed_value(matcher, name, value) for name, value in stated.items()}
+    fixed: dict[str, Value] = {}
+    for name, value in stated.items():
+        declared = _declared(matcher, name)
+        fixed[name] = value if declared is None else declared.checked(value, matcher.id)
     ordered = _ordered(list(searched))
     unsearched = {p.name: p.default for p in matcher.parameters if p.name not in {q.name for q in ordered}}
     space = SearchSpace(tuple(ordered), {**unsearched, **fixed})
