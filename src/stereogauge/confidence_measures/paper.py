@@ -15,21 +15,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stereogauge.confidence_measures.declaration import Compute, ConfidenceMeasure, measure
+from stereogauge.confidence_measures.declaration import Compute, ConfidenceMeasure, Printed, measure
 from stereogauge.confidence_measures.evidence import Evidence
 from stereogauge.kernels.cost_summary import NONE
 
 ROWS = 16
 
 
-def _by_rows(
-    evidence: Evidence, function: Callable[[NDArray[Any], NDArray[Any]], NDArray[np.float32]]
-) -> NDArray[np.float32]:
+def _by_rows(function: Callable[[NDArray[Any], NDArray[Any]], NDArray[np.floating[Any]]]) -> Printed:
     """`function(costs, winners)` on blocks of rows: the costs in float32 would not fit into memory at once."""
-    costs, winners = evidence.costs, evidence.winners.astype(np.int64)[:, :, np.newaxis]
-    blocks = [slice(start, start + ROWS) for start in range(0, costs.shape[0], ROWS)]
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-        return np.concatenate([function(costs[rows].astype(np.float32), winners[rows]) for rows in blocks])
+
+    def printed(evidence: Evidence) -> NDArray[np.floating[Any]]:
+        costs, winners = evidence.costs, evidence.winners.astype(np.int64)[:, :, np.newaxis]
+        blocks = [slice(start, start + ROWS) for start in range(0, costs.shape[0], ROWS)]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+            return np.concatenate([function(costs[rows].astype(np.float32), winners[rows]) for rows in blocks])
+
+    printed.__doc__ = function.__doc__
+    return printed
 
 
 def _at(costs: NDArray[np.float32], disparity: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -38,49 +41,40 @@ def _at(costs: NDArray[np.float32], disparity: NDArray[np.int64]) -> NDArray[np.
     return np.where(inside, values, np.float32(np.nan))[:, :, 0]
 
 
-def printed_curvature(evidence: Evidence) -> NDArray[np.float32]:
+@_by_rows
+def printed_curvature(costs: NDArray[np.float32], winners: NDArray[np.int64]) -> NDArray[np.float32]:
     """1/(A(d₀−1) − 2A₀ + A(d₀+1)): infinite where the costs do not bend, undefined at the ends of the range."""
-
-    def rows(costs: NDArray[np.float32], winners: NDArray[np.int64]) -> NDArray[np.float32]:
-        opening = _at(costs, winners - 1) - 2 * _at(costs, winners) + _at(costs, winners + 1)
-        return np.float32(1) / opening
-
-    return _by_rows(evidence, rows)
+    opening = _at(costs, winners - 1) - 2 * _at(costs, winners) + _at(costs, winners + 1)
+    return np.float32(1) / opening
 
 
-def printed_peak_ratio(evidence: Evidence) -> NDArray[np.float32]:
+@_by_rows
+def printed_peak_ratio(costs: NDArray[np.float32], winners: NDArray[np.int64]) -> NDArray[np.float32]:
     """A₀/A(d₁), d₁ the second smallest strict local minimum inside the range.
 
     Undefined where there are fewer than two.
     """
-
-    def rows(costs: NDArray[np.float32], winners: NDArray[np.int64]) -> NDArray[np.float32]:
-        minima = np.full(costs.shape, np.nan, np.float32)
-        inner = costs[:, :, 1:-1]
-        strict = (costs[:, :, :-2] > inner) & (costs[:, :, 2:] > inner)
-        minima[:, :, 1:-1] = np.where(strict, inner, np.nan)
-        np.put_along_axis(minima, winners, np.nan, axis=2)
-        second = np.fmin.reduce(minima, axis=2)
-        ratio: NDArray[np.float32] = _at(costs, winners) / second
-        return ratio
-
-    return _by_rows(evidence, rows)
+    minima = np.full(costs.shape, np.nan, np.float32)
+    inner = costs[:, :, 1:-1]
+    strict = (costs[:, :, :-2] > inner) & (costs[:, :, 2:] > inner)
+    minima[:, :, 1:-1] = np.where(strict, inner, np.nan)
+    np.put_along_axis(minima, winners, np.nan, axis=2)
+    ratio: NDArray[np.float32] = _at(costs, winners) / np.fmin.reduce(minima, axis=2)
+    return ratio
 
 
-def printed_entropy(evidence: Evidence) -> NDArray[np.float64]:
+@_by_rows
+def printed_entropy(costs: NDArray[np.float32], winners: NDArray[np.int64]) -> NDArray[np.float64]:
     """−Σ p log p with p = exp(−A)/Σ exp(−A), in nats and float64; defined everywhere.
 
     Subtracting the smallest cost changes no p (log-sum-exp): with q = A − A₀ and Z = Σ exp(−q) the entropy is
     log Z + Σ q·exp(−q)/Z, and Z ≥ 1.
     """
-    found = np.empty(evidence.costs.shape[:2], np.float64)
-    for start in range(0, len(found), ROWS):
-        costs = evidence.costs[start : start + ROWS].astype(np.float64)
-        costs -= costs.min(axis=2, keepdims=True)
-        weights = np.exp(-costs)
-        others = np.sum(weights, axis=2, where=costs > 0) + np.count_nonzero(costs == 0, axis=2) - 1
-        # log1p keeps what a Z next to 1 would round away.
-        found[start : start + ROWS] = np.log1p(others) + np.sum(costs * weights, axis=2) / (1 + others)
+    more = (costs - costs.min(axis=2, keepdims=True)).astype(np.float64)
+    weights = np.exp(-more)
+    others = np.sum(weights, axis=2, where=more > 0) + np.count_nonzero(more == 0, axis=2) - 1
+    # log1p keeps what a Z next to 1 would round away.
+    found: NDArray[np.float64] = np.log1p(others) + np.sum(more * weights, axis=2) / (1 + others)
     return found
 
 

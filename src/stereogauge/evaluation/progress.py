@@ -23,54 +23,54 @@ SHOWN_AFTER = 2.0
 
 
 class Progress:
-    """What a run reports to; this one shows nothing."""
+    """What a run reports to; this one counts and shows nothing."""
+
+    _total = _done = _failed = 0
+    _name = ""
+    _started = 0.0
 
     def start(self, total: int, stored: int) -> None:
         """`total` cells are to be done, `stored` are there already."""
+        self._total, self._done, self._failed, self._started = total, 0, 0, time.monotonic()
 
     def scene(self, name: str) -> None:
         """Cells of this scene are submitted."""
+        self._name = name
 
     def advance(self, done: int, failed: int) -> None:
         """`done` more cells are stored, `failed` more have failed."""
+        self._done += done
+        self._failed += failed
 
     def finish(self) -> None:
         """Nothing more will come."""
+
+    def _rate(self) -> float:
+        """Cells per second."""
+        return (self._done + self._failed) / max(time.monotonic() - self._started, 1e-9)
 
 
 class Lines(Progress):
     """A line every few seconds, for logs."""
 
     def __init__(self, stream: IO[str], every: float = LINE_EVERY, what: str = "cell", verb: str = "compute") -> None:
-        self._stream = stream
-        self._every = every
-        self._what = what
-        self._verb = verb
-        self._total = self._done = self._failed = 0
-        self._name = ""
-        self._started = self._said = time.monotonic()
+        self._stream, self._every, self._what, self._verb = stream, every, what, verb
+        self._said = time.monotonic()
 
     def start(self, total: int, stored: int) -> None:
         """Write how much is to be done."""
-        self._total, self._done, self._failed = total, 0, 0
-        self._started = self._said = time.monotonic()
+        super().start(total, stored)
+        self._said = self._started
         already = f", {stored} stored already" if stored else ""
         self._stream.write(f"{counted(total, self._what)} to {self._verb}{already}\n")
         self._stream.flush()
 
-    def scene(self, name: str) -> None:
-        """Remember the scene for the next line."""
-        self._name = name
-
     def advance(self, done: int, failed: int) -> None:
         """Write a line when the last one is old enough."""
-        self._done += done
-        self._failed += failed
-        now = time.monotonic()
-        if now - self._said < self._every:
+        super().advance(done, failed)
+        if time.monotonic() - self._said < self._every:
             return
-        self._said = now
-        rate = (self._done + self._failed) / (now - self._started)
+        self._said, rate = time.monotonic(), self._rate()
         left = (self._total - self._done - self._failed) / rate if rate else 0.0
         failures = f", {self._failed} failed" if self._failed else ""
         place = f", at {self._name}" if self._name else ""
@@ -97,16 +97,13 @@ class Bar(Progress):
             transient=True,
         )
         self._task: Any = None
-        self._started = 0.0
-        self._count = 0
 
     def start(self, total: int, stored: int) -> None:
         """Show the bar."""
-        if total == 0:
-            return
-        self._started, self._count = time.monotonic(), 0
-        self._bars.start()
-        self._task = self._bars.add_task("", total=total, rate="")
+        super().start(total, stored)
+        if total:
+            self._bars.start()
+            self._task = self._bars.add_task("", total=total, rate="")
 
     def scene(self, name: str) -> None:
         """Show the scene behind the bar."""
@@ -115,11 +112,9 @@ class Bar(Progress):
 
     def advance(self, done: int, failed: int) -> None:
         """Move the bar."""
-        if self._task is None:
-            return
-        self._count += done + failed
-        rate = self._count / max(time.monotonic() - self._started, 1e-9)
-        self._bars.update(self._task, advance=done + failed, rate=f"{rate:.1f}/s")
+        super().advance(done, failed)
+        if self._task is not None:
+            self._bars.update(self._task, advance=done + failed, rate=f"{self._rate():.1f}/s")
 
     def finish(self) -> None:
         """Remove the bar."""

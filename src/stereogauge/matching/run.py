@@ -96,16 +96,12 @@ def value_text(value: Value) -> str:
 
 def matcher_text(matcher: str, parameters: Mapping[str, Value]) -> str:
     """`opencv-sgbm:block=3,p1=20`; for an outside program its template with the parameters filled in."""
-    if matcher.startswith("cmd:"):
-        return _filled_template(matcher, parameters)
-    identifier = without_parameters(matcher)
-    pairs = ",".join(f"{name}={value_text(value)}" for name, value in parameters.items())
-    return f"{identifier}:{pairs}" if pairs else identifier
-
-
-def _filled_template(template: str, parameters: Mapping[str, Value]) -> str:
+    if not matcher.startswith("cmd:"):
+        identifier = without_parameters(matcher)
+        pairs = ",".join(f"{name}={value_text(value)}" for name, value in parameters.items())
+        return f"{identifier}:{pairs}" if pairs else identifier
     parts = []
-    for before, name, form, _ in Formatter().parse(template):
+    for before, name, form, _ in Formatter().parse(matcher):
         parts.append(before.replace("{", "{{").replace("}", "}}"))
         if name is not None and name in parameters:
             parts.append(format(parameters[name], form) if form else value_text(parameters[name]))

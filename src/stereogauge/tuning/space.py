@@ -372,10 +372,7 @@ class DistinctSampler(BaseSampler):
     def __init__(
         self, space: SearchSpace, points: Sequence[Parameters], seed: int, make: Callable[[int], BaseSampler]
     ) -> None:
-        self._space = space
-        self._points = tuple(points)
-        self._seed = seed
-        self._make = make
+        self._space, self._points, self._seed, self._make = space, tuple(points), seed, make
 
     def infer_relative_search_space(self, study: optuna.Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         """The whole space: it is the same for every trial."""
