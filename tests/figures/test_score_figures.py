@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import cv2
 import numpy as np
 import pandas as pd
 import pytest
@@ -130,6 +131,15 @@ def test_the_bars_of_alike_algorithms_lie_inside_the_axis() -> None:
         low, high = points["encoding"]["x"]["scale"]["domain"]
         places = [one["x"] for one in bars["data"]["values"]] + CHARTS[name].column("value")
         assert all(low < place < high for place in places)
+
+
+def test_beside_long_names_no_number_and_no_entry_of_a_legend_is_cut_off() -> None:
+    named = replace(CUBE, algorithms=tuple(f"{name} with a wide window, filled" for name in NAMES))
+    for algorithms in (CUBE, named):
+        bars = ranking.stacked_bars_data(sg.rank(algorithms, "weighted"))
+        for chart in (bars, analysis.counted_errors_data(*double_counting(algorithms))):
+            pixels = cv2.imdecode(np.frombuffer(chart.encoded("png"), np.uint8), cv2.IMREAD_COLOR)
+            assert (pixels[:, -2:] == 255).all(), chart.title
 
 
 def test_a_scatter_plot_explains_colours_and_shapes() -> None:

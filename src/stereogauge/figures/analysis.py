@@ -197,12 +197,13 @@ def counted_errors_data(nested: DoubleCounting, parted: DoubleCounting) -> Chart
     ]
     distinct = vl.tidy(algorithm=nested.algorithms, distinct=nested.distinct)
     axis = "counted errors [px]; line: distinct"
-    y = vl.names("algorithm", nested.algorithms)
+    y = vl.names("algorithm", nested.algorithms, axis={"labelLimit": 0})
+    width, room = vl.row_widths(nested.algorithms)
     bars = {
         "x": vl.quantity("errors", axis, stack="zero", axis={"format": ",.0f"}),
         "y": {**y, "scale": {**y["scale"], "paddingInner": 0.25}},
         "yOffset": vl.names("set", list(sets)),
-        "color": vl.scaled("region", segment_colours(regions)),
+        "color": vl.scaled("region", segment_colours(regions), room),
         "order": vl.quantity("place"),
         "tooltip": vl.hover("algorithm", "set", "region", ("errors", "errors [px]", ",.0f")),
     }
@@ -211,6 +212,7 @@ def counted_errors_data(nested: DoubleCounting, parted: DoubleCounting) -> Chart
     view = vl.layered(
         vl.layer("bar", bars, stroke="white", strokeWidth=0.5),
         vl.layer("tick", ticks, distinct, color=INK, thickness=1.6, bandSize=1.5 * vl.ROW),
+        width=width,
         height=1.6 * vl.ROW * len(nested.algorithms),
     )
     caption = "" if nested.selection is None else nested.selection.caption()

@@ -341,6 +341,13 @@ def panels(views: Sequence[Spec], columns: int = ABREAST) -> Spec:
     return {"concat": inner, "columns": columns, "resolve": {"scale": shared}}
 
 
+def row_widths(texts: Iterable[str]) -> tuple[float, float]:
+    """The width of a chart that has a row for each of these names, and what the names leave of it, in px."""
+    names_take = LETTER * max(map(len, texts), default=0) + 12
+    width = COLUMN if names_take < 0.6 * COLUMN else PAGE
+    return width, width - names_take
+
+
 def panel_width(columns: int, alone: float = COLUMN) -> float:
     """The width of the axes of each of several panels in a page, in px; `alone` that of one panel with its labels."""
     return alone if columns == 1 else (PAGE - 66 * columns) / columns

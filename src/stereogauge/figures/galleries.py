@@ -30,6 +30,7 @@ from stereogauge.figures.pictures import (
 from stereogauge.io.files import load_disparity
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.costs import Costs
+from stereogauge.metrics.declaration import BoundMetric
 from stereogauge.metrics.measurement import Measurement
 from stereogauge.model import Scene
 from stereogauge.protocol import Protocol
@@ -155,8 +156,10 @@ def write_pictures(folder: Path, maps: Mapping[str, Any], scene: Scene, protocol
     """
     limits = disparity_limits(scene.gt)
     scene_regions = SceneRegions(scene, protocol)
-    columns = {column.declared: column for column in reversed(columns_of(protocol.metrics, protocol.regions))}
-    columns = {metric: columns[metric] for metric in reversed(columns) if metric.metric.has_picture}
+    columns: dict[BoundMetric, Column] = {}
+    for column in columns_of(protocol.metrics, protocol.regions):
+        if column.declared.metric.has_picture:
+            columns.setdefault(column.declared, column)
     scores: dict[Column, dict[str, float]] = {column: {} for column in columns.values()}
     for name, source in maps.items():
         measurement = Measurement(load_disparity(source), scene_regions, metrics=columns)

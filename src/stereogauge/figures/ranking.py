@@ -28,6 +28,7 @@ MOST_NUMBERED_COLUMNS = 30
 LETTERS_BETWEEN = 6  # space between two names of a layer, in letters
 MOST_RINGS = 5
 RADAR = 250  # px
+TOTAL = 34  # px: width of the number behind a bar
 FURTHEST = 1.25
 """Share of the heuristic maximum at which a radar chart ends."""
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
@@ -55,11 +56,13 @@ def stacked_bars_data(ranking: Ranking, name: str = "", by: Literal["term", "pro
     ends = np.maximum(segments, 0).sum(axis=1)
     totals = vl.tidy(algorithm=ranking.algorithms, end=ends, total=segments.sum(axis=1))
     axis = f"weighted score ({'shorter' if np.all(segments >= 0) else 'lower'} is better)"
-    y = vl.names("algorithm", ranking.algorithms)
+    y = vl.names("algorithm", ranking.algorithms, axis={"labelLimit": 0})
+    width, room = vl.row_widths(ranking.algorithms)
+    scale = {"domainMax": float(ends.max()) * room / (room - TOTAL), "nice": False}
     bars = {
-        "x": vl.quantity("value", axis, stack="zero"),
+        "x": vl.quantity("value", axis, stack="zero", scale=scale),
         "y": y,
-        "color": vl.scaled("segment", segment_colours(texts)),
+        "color": vl.scaled("segment", segment_colours(texts), room),
         "order": vl.quantity("place"),
         "tooltip": vl.hover("algorithm", "segment", ("value", "adds", ".4f")),
     }
@@ -67,6 +70,7 @@ def stacked_bars_data(ranking: Ranking, name: str = "", by: Literal["term", "pro
     view = vl.layered(
         vl.layer("bar", bars, stroke="white", strokeWidth=0.5),
         vl.layer("text", text, totals, align="left", dx=3),
+        width=width,
         height=vl.ROW * len(ranking.algorithms),
     )
     title = f"Weighted combination{': ' + name if name else ''}"
@@ -307,7 +311,7 @@ def _joined_points(
             vl.layer("rule", span, length, strokeWidth=1.6, color=INK),
             vl.layer("text", above, length, align="right"),
         ]
-    width = vl.COLUMN if vl.LETTER * max(map(len, algorithms)) < 0.6 * vl.COLUMN else vl.PAGE
+    width, _ = vl.row_widths(algorithms)
     view = vl.layered(*layers, width=width, height=vl.ROW * len(algorithms))
     return vl.tidy(algorithm=algorithms, value=values), view
 

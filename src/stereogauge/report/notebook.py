@@ -19,7 +19,7 @@ from stereogauge.decision.answer import Answer
 from stereogauge.decision.explain import Explanation
 from stereogauge.display import NamedMaps
 from stereogauge.errors import StereogaugeError
-from stereogauge.figures.chart import FORMATS, Chart
+from stereogauge.figures.chart import FORMATS, Chart, tidy
 from stereogauge.figures.confidence import confidence_picture, sparsification_data
 from stereogauge.figures.pictures import PictureFigure, panels_figure, picture_figure
 from stereogauge.io import write_disparity
@@ -32,7 +32,7 @@ from stereogauge.tables.decision_tables import answer_html, answer_tables, expla
 from stereogauge.tables.formats import csv_table, html_table, json_tables, latex_table, markdown_table
 from stereogauge.tables.ranking_tables import ranking_table
 from stereogauge.tables.score_table import tables_of_scores
-from stereogauge.tables.table import Table
+from stereogauge.tables.table import Table, of_records
 from stereogauge.tables.terminal import plain_text
 
 SMALL = 1.0
@@ -156,14 +156,10 @@ def _writers(result: Any) -> dict[str, Callable[[Path], object]]:
         case Picture():
             writers = {".npy": lambda path: np.save(path, result.values)}
         case SparsificationCurve():
-            writers = {".csv": _text_writer(lambda: _curve_text(result))}
+            rows = tidy(density=result.density, bad=result.bad, rate=result.rate)
+            writers = {".csv": _text_writer(lambda: csv_table(of_records("curve", rows)))}
     return writers | dict.fromkeys((f".{kind}" for kind in FORMATS), lambda path: figure_of(result).save(path))
 
 
 def _text_writer(text: Callable[[], str]) -> Callable[[Path], object]:
     return lambda path: path.write_text(text(), encoding="utf-8")
-
-
-def _curve_text(curve: SparsificationCurve) -> str:
-    rows = zip(curve.density.tolist(), curve.bad.tolist(), curve.rate.tolist(), strict=True)
-    return "density,bad,rate\n" + "".join(f"{density!r},{bad!r},{rate!r}\n" for density, bad, rate in rows)
