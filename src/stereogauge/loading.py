@@ -133,12 +133,8 @@ def _plain(value: Any) -> Any:
 
 def check(instance: Any, origin: str, error: Raise = StereogaugeError) -> None:
     """Refuse a value of a declaration that its own types do not allow."""
-    table: Any = type(instance)
-    kinds = entry_types(table)
-    values = {name: getattr(instance, name) for name in kinds}
-    if not _fits(_plain(values), _entries(table)):
-        for name, kind in kinds.items():
-            convert(values[name], kind, origin, error, name)
+    kind: Any = type(instance)
+    convert({name: getattr(instance, name) for name in entry_types(kind)}, _entries(kind), origin, error)
 
 
 @functools.cache

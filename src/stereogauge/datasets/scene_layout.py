@@ -273,7 +273,7 @@ def _glob(template: str, given: Fields) -> str:
     for name, value in given.items():
         template = template.replace(f"{{{name}}}", glob.escape(value))
     stem, suffix = os.path.splitext(template)
-    if "{" not in suffix:
-        template = stem + re.sub("[a-z]", lambda letter: f"[{letter[0]}{letter[0].upper()}]", suffix)
+    if suffix and "{" not in suffix:
+        template = stem + ANY_SUFFIX
     parts = ["**" if part.endswith("**}") else re.sub(r"\{[^}]*\}", "*", part) for part in template.split("/")]
     return "/".join(parts)
