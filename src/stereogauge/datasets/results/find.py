@@ -128,8 +128,8 @@ def find_results(
                 break
     groups = _by_algorithm(recognised)
     requested = ResultDecoding(encoding, scale, offset, tuple(unknown), flip, tuple(crop))
-    first = {name: min(found, key=lambda file: (file.kind != "map", file.name)) for name, found in groups.items()}
-    meant = meant_for(requested, {name: files.path(file.name) for name, file in first.items()})
+    first = {name: files.path(min(file.name for file in found if file.kind == "map")) for name, found in groups.items()}
+    meant = meant_for(requested, first)
     results: list[ResultSet] = []
     used: set[str] = set()
     for algorithm, found in sorted(groups.items()):
@@ -140,7 +140,7 @@ def find_results(
         results.append(result)
         used |= {file.name for file in found if file.kind != "time" or file.scene in result.seconds}
     values_stated = requested.given and not is_depth(encoding)
-    all_fixed = values_stated and all(fixes_encoding(files.path(file.name)) for file in first.values())
+    all_fixed = values_stated and all(map(fixes_encoding, first.values()))
     unused = sorted(name for name in names if name not in used)
     return FoundResults(_renamed(results, name, files), unused, found_template, all_fixed)
 

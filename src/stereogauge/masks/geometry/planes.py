@@ -9,7 +9,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from stereogauge.errors import FileError, check_one_size
-from stereogauge.io.images import read_pixels
+from stereogauge.io.images import one_channel, read_pixels
 from stereogauge.kernels.planes import Coefficients, best_hypothesis, fit_near_plane, split_by_plane
 from stereogauge.masks.geometry.connected import components
 from stereogauge.model import DisparityMap, Scene
@@ -188,17 +188,10 @@ def drawn_planes(scene: Scene) -> NDArray[Any] | None:
     source = scene.metadata.get(PLANES)
     if source is None:
         return components(scene.mask(PLANES))[0] if PLANES in scene.masks else None
-    labels = source if isinstance(source, np.ndarray) else _read_labels(source)
+    labels: NDArray[Any] | None = source if isinstance(source, np.ndarray) else one_channel(read_pixels(source))
+    if labels is None:
+        raise FileError(
+            f"{source}: an image of drawn planes is grey, one value per plane and 0 for none; this one is coloured."
+        )
     check_one_size(f"The image of drawn planes of scene {scene.id!r}", labels.shape, "the scene", scene.shape)
     return labels
-
-
-def _read_labels(path: Any) -> NDArray[Any]:
-    pixels = read_pixels(path)
-    if pixels.ndim == 2:
-        return pixels
-    if pixels.shape[2] < 3 or not (pixels[..., :1] == pixels[..., 1:3]).all():
-        raise FileError(
-            f"{path}: an image of drawn planes is grey, one value per plane and 0 for none; this one is coloured."
-        )
-    return np.asarray(pixels[..., 0])
