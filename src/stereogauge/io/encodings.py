@@ -33,7 +33,7 @@ class Encoding(Struct, frozen=True):
 
     `suffixes` are the file suffixes that always mean this encoding; `files` describes its files to the user.
     `takes_scale` is true if the caller may give a scale and an offset; `decodes` says that the reader applies them
-    itself, because 0 means unknown among whole numbers. `depth` is true where the values are depths.
+    itself, because 0 means unknown among whole numbers.
     """
 
     id: str
@@ -44,7 +44,6 @@ class Encoding(Struct, frozen=True):
     suffixes: tuple[str, ...] = ()
     takes_scale: bool = True
     decodes: bool = False
-    depth: bool = False
 
 
 BEYOND_RANGE = 65535.0
@@ -182,7 +181,6 @@ ENCODINGS |= {
         f"depth in {name}, as d = f·B / Z − doffs; 0 = unknown",
         functools.partial(_read_depth, per_metre),
         decodes=True,
-        depth=True,
     )
     for encoding, (name, per_metre) in DEPTH_UNITS.items()
 }
@@ -194,7 +192,7 @@ BY_SUFFIX = {suffix: encoding for encoding in ENCODINGS.values() for suffix in e
 
 def is_depth(encoding: str | None) -> bool:
     """Whether files of this encoding hold depths, which need a calibration."""
-    return encoding in ENCODINGS and ENCODINGS[encoding].depth
+    return encoding in DEPTH_UNITS
 
 
 def encoding_called(name: str) -> Encoding:

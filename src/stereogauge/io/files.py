@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from stereogauge.disparity import Calibration, DisparityMap, Image, Mask, as_array, as_disparity
 from stereogauge.errors import FileError, SizeError, unknown_name
 from stereogauge.io.content import Decoding, display_name, fetch, inner_suffix, stream
-from stereogauge.io.encodings import PathLike, encoding_called, encoding_of_content, read_disparity
+from stereogauge.io.encodings import PathLike, encoding_called, encoding_of_content, is_depth, read_disparity
 from stereogauge.io.images import one_channel, read_image, read_labels, read_pixels, read_stored
 from stereogauge.io.png import KITTI_SCALE
 
@@ -90,7 +90,7 @@ class DisparityFile(Struct, frozen=True):
         stated = Decoding(self.scale, self.offset)
         encoding = encoding_called(self.encoding) if self.encoding else encoding_of_content(content, stated)
         meaning, semicolon, rest = encoding.description.partition(";")
-        if stated.is_given and not encoding.depth:
+        if stated.is_given and not is_depth(encoding.id):
             divided = f"v / {self.scale:g}" if self.scale is not None else "v"
             meaning = divided + (f" {'+' if self.offset > 0 else '−'} {abs(self.offset):g}" if self.offset else "")
         codes = f"; {', '.join(f'{value:g}' for value in self.unknown)} = unknown" if self.unknown else ""
