@@ -151,12 +151,8 @@ def check_region(text: str, own: Iterable[str] = ()) -> Expression:
     expression = parse_region(text, masks)
     for part in expression.parts:
         if part.own_mask is not None and part.own_mask not in masks:
-            whole = expression == part
-            raise unknown_name(
-                "region" if whole else f"part of the region {text!r}:",
-                part.name,
-                _offered(part, masks),
-            )
+            what = "region" if expression == part else f"part of the region {text!r}:"
+            raise unknown_name(what, part.name, _offered(part, masks))
     return expression
 
 

@@ -181,18 +181,15 @@ class SceneRegions:
     def visible(self) -> Mask:
         """Pixels that both cameras see, by the rule; defined in the border and for unknown ground truth, too."""
         with self.stage(OCCLUSIONS):
-            return self._visible()
-
-    def _visible(self) -> Mask:
-        truth = self.scene.gt
-        if self.rule == "dataset":
-            return self.own_mask("nonocc")
-        if self.rule == "middlebury-v2":
-            return middlebury_v2_visible(np.nan_to_num(truth, nan=0.0))
-        if self.rule == "bidirectional":
-            self.check_size(self.scene.gt_right, "right ground truth")
-            return bidirectional_visible(truth, self.scene.gt_right, self.parameters.consistency)
-        return z_buffer_visible(truth, self.parameters.consistency)
+            truth = self.scene.gt
+            if self.rule == "dataset":
+                return self.own_mask("nonocc")
+            if self.rule == "middlebury-v2":
+                return middlebury_v2_visible(np.nan_to_num(truth, nan=0.0))
+            if self.rule == "bidirectional":
+                self.check_size(self.scene.gt_right, "right ground truth")
+                return bidirectional_visible(truth, self.scene.gt_right, self.parameters.consistency)
+            return z_buffer_visible(truth, self.parameters.consistency)
 
     @functools.cached_property
     def range(self) -> SceneRange:

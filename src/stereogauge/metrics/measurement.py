@@ -15,7 +15,7 @@ from stereogauge.errors import NotApplicable, ProtocolError, SizeError
 from stereogauge.kernels.edges import fill_background
 from stereogauge.masks.scene_regions import SceneRegions, range_in_front
 from stereogauge.metrics.statistics import PassRequest, PixelStatistics, RegionStatistics
-from stereogauge.model import DisparityMap, Image, Mask, Scene, as_disparity
+from stereogauge.model import DisparityMap, Mask, Scene, as_disparity
 from stereogauge.protocol import Protocol
 
 if TYPE_CHECKING:
@@ -184,11 +184,6 @@ class Measurement:
         if self._confidence is None:
             raise NotApplicable("a disparity map alone has no confidence; see `stereogauge confidence`")
         return self._confidence
-
-    @property
-    def image(self) -> Image:
-        """The left image."""
-        return self.scene.left
 
     def once(self, name: str, compute: Callable[[], Shared]) -> Shared:
         """What `compute` returns, computed for the first metric that needs `name` and kept for the others."""

@@ -10,6 +10,7 @@ and the note says so.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from stereogauge.kernels.set_scores import second_differences
 from stereogauge.masks.geometry.connected import whole_windows
 from stereogauge.masks.geometry.planes import PlanePoints, drawn_planes, fit_plane
 from stereogauge.masks.geometry.sets import BUMPINESS, MISORIENTATION, OFFSET, Positions, Values, plane_errors
-from stereogauge.metrics.costs import PixelCosts, mean, percent
+from stereogauge.metrics.costs import PixelCosts, mean
 from stereogauge.metrics.declaration import Parameter, metric, percentage
 from stereogauge.metrics.hci import HCI, VARIANT, is_above, nothing_measured
 from stereogauge.metrics.measurement import Measurement
@@ -99,6 +100,14 @@ def _on_planes(m: Measurement, values: NDArray[np.floating], note: str = "") -> 
     return PixelCosts(values, positions=m.regions.geometry.planar, note=note, empty=_empty(m))
 
 
+def _shares(m: Measurement, kind: int, share: Callable[[Values], NDArray[np.floating]], unit: str) -> PixelCosts:
+    """The share of each failure that counts; the note holds what the ground truth scores."""
+    own = share(_truth_errors(m, kind))
+    own = own[~np.isnan(own)]
+    floor = float(own.mean()) if own.size else np.nan
+    return _on_planes(m, share(_errors(m, kind)), _note(m, kind, 100 * floor if unit == " %" else floor, unit))
+
+
 def _note(m: Measurement, kind: int, floor: float, unit: str) -> str:
     """The ground truth's own score, and what that means where its values are quantised."""
     step = m.regions.geometry.value_step
@@ -116,11 +125,8 @@ def _sizes(m: Measurement, kind: int, unit: str) -> PixelCosts:
 
 
 def _beyond(m: Measurement, kind: int, threshold: float) -> PixelCosts:
-    """Which sizes exceed the threshold; the note holds the ground truth's own percentage."""
-    own = is_above(_truth_errors(m, kind), threshold)
-    known = own[~np.isnan(own)]
-    floor = percent(float(known.sum()), known.size) if known.size else np.nan
-    return _on_planes(m, is_above(_errors(m, kind), threshold), _note(m, kind, floor, " %"))
+    """Which sizes exceed the threshold."""
+    return _shares(m, kind, lambda sizes: is_above(sizes, threshold), " %")
 
 
 def _offset_picture(m: Measurement) -> Picture:
@@ -178,13 +184,8 @@ def p_bump_clip(m: Measurement, clip: float) -> PixelCosts:
     Without the bound a few gross outliers decide: on a wall one wrong patch weighs as much as all small bumps. 1 px is
     what the paper calls strongly bumpy. Profiles weigh this form.
     """
-    own, values = (
-        np.minimum(np.abs(part), np.float32(clip)) / np.float32(clip)
-        for part in (_truth_errors(m, BUMPINESS), _errors(m, BUMPINESS))
-    )
-    own = own[~np.isnan(own)]
-    floor = float(own.mean()) if own.size else np.nan
-    return _on_planes(m, values, _note(m, BUMPINESS, floor, ""))
+    most = np.float32(clip)
+    return _shares(m, BUMPINESS, lambda bumps: np.minimum(np.abs(bumps), most) / most, "")
 
 
 @_on_plane(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -179,41 +180,41 @@ def view_psnr(m: Measurement, region: str) -> Statistic:
     return _squared(m, region)
 
 
-def _mean_similarity(identifier: str, name: str, meaning: str, window: Window, version: int) -> Metric:
+def _mean_similarity(m: Measurement, region: str, window: Window) -> Statistic:
     """Mean SSIM of rendered and real views over windows of one kind."""
+    import cv2
 
-    def similarity(rendered: NDArray[np.float32], real: NDArray[np.float32]) -> NDArray[np.float64]:
-        return range_ssim(rendered, real, PEAK, complete=True, window=window)
+    total, count, holes = 0.0, 0, 0
+    for view in _views(m, region):
+        beside = cv2.dilate(view.lost.astype(np.uint8), np.ones((window.side, window.side), np.uint8)) == 1
+        inner = window.inner(view.hole.shape)
+        inside = view.inside[inner]
+        values = _similarity(view.rendered[..., 0], view.real[..., 0], window)[inner][inside]
+        defined = np.isfinite(values)
+        total += float(values[defined].sum())
+        count += int(np.count_nonzero(defined))
+        holes += int(np.count_nonzero((view.hole | beside)[inner][inside] & ~defined))
+    if count == 0:
+        return Statistic.empty(f"no window of region {region!r} could be rendered whole", holes)
+    return Statistic(total, count, holes, _note(m))
+
+
+def _similarity(rendered: NDArray[np.float32], real: NDArray[np.float32], window: Window) -> NDArray[np.float64]:
+    return range_ssim(rendered, real, PEAK, complete=True, window=window)
+
+
+def _similarity_metric(window: Window, **facts: Any) -> Metric:
+    """A metric of similarity in windows of one kind, with the map and the picture of what it lacks."""
 
     def costs(m: Measurement, region: str) -> Costs:
-        return _in_left_view(m, region, lambda rendered, real: 1 - similarity(rendered, real))
+        return _in_left_view(m, region, lambda rendered, real: 1 - _similarity(rendered, real, window))
 
     def picture(m: Measurement) -> Picture:
         view = predicted_views(m, m.mask("all"))[0]
-        costs = 1.0 - similarity(view.rendered[..., 0], view.real[..., 0])
-        return Picture("1 − SSIM of rendered and real view", costs, "sequential", "", (0.0, 1.0), missing=view.hole)
+        lacking = 1.0 - _similarity(view.rendered[..., 0], view.real[..., 0], window)
+        return Picture("1 − SSIM of rendered and real view", lacking, "sequential", "", (0.0, 1.0), missing=view.hole)
 
-    def view_mssim(m: Measurement, region: str) -> Statistic:
-        import cv2
-
-        total, count, holes = 0.0, 0, 0
-        for view in _views(m, region):
-            beside = cv2.dilate(view.lost.astype(np.uint8), np.ones((window.side, window.side), np.uint8)) == 1
-            inner = window.inner(view.hole.shape)
-            inside = view.inside[inner]
-            values = similarity(view.rendered[..., 0], view.real[..., 0])[inner][inside]
-            defined = np.isfinite(values)
-            total += float(values[defined].sum())
-            count += int(np.count_nonzero(defined))
-            holes += int(np.count_nonzero((view.hole | beside)[inner][inside] & ~defined))
-        if count == 0:
-            return Statistic.empty(f"no window of region {region!r} could be rendered whole", holes)
-        return Statistic(total, count, holes, _note(m))
-
-    view_mssim.__doc__ = meaning
-    return Metric(
-        id=identifier,
-        name=name,
+    return map_metric(
         formula=r"\overline{\mathrm{SSIM}(\hat I, I)}",
         unit="",
         direction="higher",
@@ -224,31 +225,30 @@ def _mean_similarity(identifier: str, name: str, meaning: str, window: Window, v
         pooled=mean,
         picture=picture,
         costs=costs,
-        version=version,
-        function=view_mssim,
+        **facts,
     )
 
 
-view_mssim = _mean_similarity(
-    "view-mssim",
-    "View prediction, mean structural similarity",
+@_similarity_metric(UNIFORM, id="view-mssim", name="View prediction, mean structural similarity", version=3)
+def view_mssim(m: Measurement, region: str) -> Statistic:
     """Mean SSIM of rendered and real views over uniform 7×7 windows without holes; 1 is a perfect prediction.
 
     Holes count as missing, and so do pixels whose window lacks an estimate. The tables of the reproduction use this
     window; `view-mssim-gaussian` has the one that Wang et al. define.
-    """,
-    UNIFORM,
-    version=3,
+    """
+    return _mean_similarity(m, region, UNIFORM)
+
+
+@_similarity_metric(
+    GAUSSIAN,
+    id="view-mssim-gaussian",
+    name="View prediction, mean structural similarity in Gaussian windows",
 )
-view_mssim_gaussian = _mean_similarity(
-    "view-mssim-gaussian",
-    "View prediction, mean structural similarity in Gaussian windows",
+def view_mssim_gaussian(m: Measurement, region: str) -> Statistic:
     """Mean SSIM of rendered and real views over 11×11 Gaussian windows (σ = 1.5 px) without holes, as Wang et al.
     define it; 1 is a perfect prediction.
 
     Holes count as missing, and so do pixels whose window lacks an estimate. The tables of the reproduction use
     `view-mssim`.
-    """,
-    GAUSSIAN,
-    version=1,
-)
+    """
+    return _mean_similarity(m, region, GAUSSIAN)
