@@ -270,6 +270,8 @@ def _by_weights(source: Source, purpose: Profile, settings: Settings) -> Answer:
     measured = measured_part(source, purpose, score)
     places = certain_places(score, source.cube, purpose, settings)
     worst = worst_scenes(score)
+    names, member = score.properties
+    shares, parts = (score.weights @ member, score.effective @ member), score.by_term[score.order] @ member
     verdict = Verdict(
         purpose=opening(purpose),
         places=places,
@@ -301,7 +303,7 @@ def _by_weights(source: Source, purpose: Profile, settings: Settings) -> Answer:
         measured_share=measured.share,
         places=places,
         terms=_terms(score),
-        properties=_properties(score),
+        properties=tuple(map(PropertyPart, names, *(own.tolist() for own in shares), map(tuple, parts.T.tolist()))),
         worst_scenes=worst,
         weight_distance=score.weight_distance,
         break_even=score.nearest_ties,
@@ -309,13 +311,6 @@ def _by_weights(source: Source, purpose: Profile, settings: Settings) -> Answer:
         unknown_claims=tuple(_unknown(score, selection, purpose, source)),
         options=settings._asdict(),
     )
-
-
-def _properties(score: WeightedScore) -> tuple[PropertyPart, ...]:
-    names, member = score.properties
-    parts = (score.by_term[score.order] @ member).T.tolist()
-    weights, effective = (score.weights @ member).tolist(), (score.effective @ member).tolist()
-    return tuple(map(PropertyPart, names, weights, effective, map(tuple, parts)))
 
 
 def _terms(score: WeightedScore) -> tuple[WeighedTerm, ...]:

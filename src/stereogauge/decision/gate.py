@@ -173,19 +173,15 @@ class Gate(Struct, frozen=True):
 
     def annotations(self) -> str:
         """Workflow commands of GitHub: one error per failed check, or a notice that nothing failed."""
-        failed = [check for check in self.checks if check.failed]
-        lines = [
-            f"::error title={_property(check.subject)}::{_data(f'{check.where}: {check.text}')}" for check in failed
-        ]
-        return "".join(f"{line}\n" for line in lines or [f"::notice title=stereogauge gate::{_data(self.sentence)}"])
+        lines = []
+        for check in (check for check in self.checks if check.failed):
+            title = _escaped(check.subject).replace(":", "%3A").replace(",", "%2C")
+            lines.append(f"::error title={title}::{_escaped(f'{check.where}: {check.text}')}")
+        return "".join(f"{line}\n" for line in lines or [f"::notice title=stereogauge gate::{_escaped(self.sentence)}"])
 
 
-def _data(text: str) -> str:
+def _escaped(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def gate(

@@ -277,7 +277,10 @@ def ranked_crops(
     height, width = counted.shape
     side = min(height, width, max(SMALLEST_CROP, width // CROP_SHARE))
     lead = second_wrong.astype(np.float32) - first_wrong.astype(np.float32)
-    sums = _window_sums(lead, side)
+    import cv2
+
+    table = cv2.integral(lead, sdepth=cv2.CV_64F)
+    sums = table[side:, side:] - table[:-side, side:] - table[side:, :-side] + table[:-side, :-side]
     total = max(1, int(counted.sum()))
     found: list[DifferingCrop] = []
     while len(found) < most:
@@ -291,14 +294,6 @@ def ranked_crops(
             found.append(DifferingCrop(int(top), int(left), side, *shares, 100 * float(sums[top, left]) / total))
         sums[max(0, top - side + 1) : top + side, max(0, left - side + 1) : left + side] = 0.0
     return tuple(found)
-
-
-def _window_sums(values: NDArray[np.float32], side: int) -> NDArray[np.float64]:
-    """The sum over the square of this side below and to the right of every place where it fits."""
-    import cv2
-
-    table = cv2.integral(values, sdepth=cv2.CV_64F)
-    return np.asarray(table[side:, side:] - table[:-side, side:] - table[side:, :-side] + table[:-side, :-side])
 
 
 THRESHOLDS = np.geomspace(0.125, 16.0, 57)
@@ -377,7 +372,12 @@ def pixel_agreement(
         if progress is not None:
             progress(name)
         scene = origins.scene(name)
-        maps = [_map(origins, algorithm, name) for algorithm in algorithms]
+        maps = []
+        for algorithm in algorithms:
+            source = origins.source(algorithm, name)
+            if source is None:
+                raise StereogaugeError(f"The map of {algorithm} on {name} is not available; leave one of them out.")
+            maps.append(as_disparity(load_disparity(source), algorithm))
         pictures[name], *found = _on_scene(scene, maps, column, protocol)
         for total, part in zip((right, curves, shares), found, strict=True):
             total += part / len(names)
@@ -385,13 +385,6 @@ def pixel_agreement(
     return PixelAgreement(
         tuple(algorithms), names, column, pictures, right, float(shares[0]), float(shares[1]), THRESHOLDS, curves
     )
-
-
-def _map(origins: MapOrigins, algorithm: str, scene: str) -> DisparityMap:
-    source = origins.source(algorithm, scene)
-    if source is None:
-        raise StereogaugeError(f"The map of {algorithm} on {scene} is not available; leave one of them out.")
-    return as_disparity(load_disparity(source), algorithm)
 
 
 def _on_scene(

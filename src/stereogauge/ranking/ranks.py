@@ -109,12 +109,6 @@ class Scale(NamedTuple):
         return np.asarray(np.minimum((costs + self.best) / unit, 1.0 if capped else np.inf), np.float64)
 
 
-def normalisation_rule(text: str) -> Normalisation:
-    """The normalisation that `text` names."""
-    rule: Normalisation = one_of("normalisation", text, get_args(Normalisation))
-    return rule
-
-
 def heuristic_scale(metric: str, costs: Values, maxima: Values | None) -> Scale:
     """The usual maxima of the columns where all are known, else as `theoretical_scale`."""
     if maxima is not None and np.isfinite(maxima).all():
@@ -145,7 +139,7 @@ def worst_scale(metric: str, costs: Values) -> Scale:
 
 
 def normalised(
-    metric: str, costs: Values, rule: Normalisation, maxima: Values | None = None, *, capped: bool = True
+    metric: str, costs: Values, rule: str, maxima: Values | None = None, *, capped: bool = True
 ) -> tuple[Values, str]:
     """Costs (algorithms, columns) of one metric as comparable numbers, and where their scale comes from.
 
@@ -156,6 +150,7 @@ def normalised(
     the units of the columns by the rule `heuristic`; where one is not known, the theoretical range is the unit if it is
     finite, else the worst of the selection. Without `capped`, more than 1 is not counted as 1.
     """
+    one_of("normalisation", rule, get_args(Normalisation))
     if rule == "rank":
         return column_ranks(costs, "average") / costs.shape[0], "ranks"
     filled = _bounded(costs)

@@ -37,7 +37,7 @@ from stereogauge.ranking.profile import (
     property_of,
     stated_weights,
 )
-from stereogauge.ranking.ranks import DIGITS, normalisation_rule, normalised
+from stereogauge.ranking.ranks import DIGITS, normalised
 from stereogauge.scores.aggregation import NOT_POOLED
 from stereogauge.scores.column import Column
 from stereogauge.scores.cube import ScoreCube, Values
@@ -369,7 +369,6 @@ def weighted_score(
     The weight of a term without scores goes to the others of its property (accuracy, discontinuities, planes, fine
     structures), and to all others where the whole property has none.
     """
-    rule = normalisation_rule(normalisation)
     stated = stated_weights(weights, profile) or dict.fromkeys(costs.metrics, 1.0 / len(costs.metrics))
     stated = {term: weight for term, weight in stated.items() if weight > 0}
     counting: NDArray[np.bool_] = np.asarray(costs.shares != 0)
@@ -382,7 +381,7 @@ def weighted_score(
     terms = {}
     for term, weight in shared_weights(stated, {term for term, flat in flat_columns.items() if len(flat)}).items():
         flat = flat_columns[term]
-        cells, origin = normalised(term.partition(":")[0], costs.matrix[:, flat], rule, costs.maxima[flat])
+        cells, origin = normalised(term.partition(":")[0], costs.matrix[:, flat], normalisation, costs.maxima[flat])
         shares = costs.shares[flat] / costs.shares[flat].sum()
         if np.isnan(shares).any():
             raise ProtocolError(NOT_POOLED)

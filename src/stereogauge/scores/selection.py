@@ -131,24 +131,22 @@ class Selection(HasColumns, Struct, frozen=True):
         """The number of scenes, those of one place counted once."""
         return self.units or len(self.scenes)
 
-    def caption(self, longest: int = 6) -> str:
+    def caption(self) -> str:
         """One line for the foot of a figure: how many algorithms, which scenes, metrics, regions and protocol."""
+        few = len(self.scenes) < self.asked_scenes
+        scenes = enumerated(self.scenes)
         parts = [
             f"{len(self.algorithms)} algorithms",
-            f"scenes: {self._scenes(longest)}",
-            f"metrics: {enumerated(self.metrics, longest)}",
-            f"regions: {enumerated(self.regions, longest)}",
+            f"scenes: {f'{len(self.scenes)} of {self.asked_scenes} ({scenes})' if few else scenes}",
+            f"metrics: {enumerated(self.metrics)}",
+            f"regions: {enumerated(self.regions)}",
+            f"coverage ≥ {100 * self.least_coverage:g} %",
         ]
-        parts.append(f"coverage ≥ {100 * self.least_coverage:g} %")
         if self.protocol:
             parts.append(f"protocol {self.protocol[:12]}")
         if self.dropped:
             parts.append(f"left out: {enumerated([f'{what.kind} {what.name}' for what in self.dropped], 3)}")
         return " · ".join(parts)
-
-    def _scenes(self, longest: int) -> str:
-        names = enumerated(self.scenes, longest)
-        return f"{len(self.scenes)} of {self.asked_scenes} ({names})" if len(self.scenes) < self.asked_scenes else names
 
     def to_dict(self) -> dict[str, Any]:
         """The selection as plain values for JSON."""

@@ -18,7 +18,7 @@ from stereogauge.metrics.declaration import BoundMetric
 from stereogauge.metrics.registry import parse_column
 from stereogauge.protocol import Aggregations, Protocol
 from stereogauge.scores.aggregation import aggregated, way
-from stereogauge.scores.column import Column
+from stereogauge.scores.column import Column, HasColumns
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.facts import SceneFacts
 from stereogauge.scores.scope import Aggregation
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class ScoreTable(Sequence[Score], Displayed, WrittenAsJson, WrittenAsCsv):
+class ScoreTable(HasColumns, Sequence[Score], Displayed, WrittenAsJson, WrittenAsCsv):
     """Scores of some algorithms on some scenes, all under one protocol.
 
     `facts` holds what is known of each scene, by dataset and scene; `objects` the object that a score is about, by
@@ -59,6 +59,7 @@ class ScoreTable(Sequence[Score], Displayed, WrittenAsJson, WrittenAsCsv):
         inputs: str = "",
     ) -> None:
         self._scores = tuple(scores)
+        self.columns = tuple(Column(*pair) for pair in self._distinct(lambda score: (score.metric, score.region)))
         self.protocol = protocol
         self.facts = facts or {}
         self.tags = tags or TagBook()
@@ -127,21 +128,6 @@ class ScoreTable(Sequence[Score], Displayed, WrittenAsJson, WrittenAsCsv):
     def scenes(self) -> tuple[str, ...]:
         """Scene ids in order of appearance."""
         return self._distinct(lambda score: score.scene)
-
-    @property
-    def columns(self) -> tuple[tuple[str, str], ...]:
-        """(metric, region) pairs in order of appearance."""
-        return self._distinct(lambda score: (score.metric, score.region))
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """Metric ids in order of appearance."""
-        return self._distinct(lambda score: score.metric)
-
-    @property
-    def regions(self) -> tuple[str, ...]:
-        """Regions in order of appearance."""
-        return self._distinct(lambda score: score.region)
 
     def select(
         self,
@@ -243,9 +229,9 @@ class ScoreTable(Sequence[Score], Displayed, WrittenAsJson, WrittenAsCsv):
                 f"Aggregation takes one algorithm, metric and region at a time; found {len(chosen.algorithms)} "
                 f"algorithms and {len(chosen.columns)} columns."
             )
-        if isinstance(wanted, str) and way(Column(*chosen.columns[0]), wanted) != wanted:
+        if isinstance(wanted, str) and way(chosen.columns[0], wanted) != wanted:
             raise ProtocolError(
-                f"{chosen.columns[0][0]} cannot be pooled over pixels, since it is not made of sums; "
+                f"{chosen.columns[0].metric} cannot be pooled over pixels, since it is not made of sums; "
                 "aggregate it as the mean of scenes."
             )
         return self._over_scenes(chosen, wanted)
@@ -253,7 +239,7 @@ class ScoreTable(Sequence[Score], Displayed, WrittenAsJson, WrittenAsCsv):
     def _over_scenes(self, chosen: ScoreTable, how: Aggregations) -> float:
         """One algorithm's value in one column over the scenes for which there are estimates."""
         measured = self.cube.measured
-        metric = ":".join(chosen.columns[0])
+        metric = str(chosen.columns[0])
         if len(measured.scenes) < measured.requested_scenes:
             of = f"{len(measured.scenes)} of {measured.requested_scenes} scenes"
             warnings.warn(f"{metric} over {of}; the others have no score.", StereogaugeWarning, stacklevel=3)

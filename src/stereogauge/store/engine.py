@@ -118,7 +118,9 @@ class Database:
             raise StoreError(f"{file}: the folder {file.parent} does not exist; make it first.")
         address = file.absolute().as_uri()
         if self.read_only:
-            address += "?mode=ro" if _shared_memory_possible(file) else "?immutable=1"
+            # Where SQLite cannot write, it cannot coordinate with a writer, but no other program can write either.
+            shared = os.access(file.parent, os.W_OK) or file.with_name(file.name + "-wal").exists()
+            address += "?mode=ro" if shared else "?immutable=1"
         connection = sqlite3.connect(
             address, uri=True, timeout=self.timeout, isolation_level=None, check_same_thread=False
         )
@@ -205,11 +207,6 @@ class Database:
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
-
-
-def _shared_memory_possible(file: Path) -> bool:
-    """Whether SQLite can coordinate with a writer here; where it cannot write, no other program can either."""
-    return os.access(file.parent, os.W_OK) or file.with_name(file.name + "-wal").exists()
 
 
 def _first_line(problem: BaseException) -> str:

@@ -330,7 +330,13 @@ def read_cube(connection: Connection, selection: RowSelection) -> ScoreCube:
     shown = {
         number: f"{owner}/{name}" if several else name for number, (owner, name) in zip(scenes, owners, strict=True)
     }
-    facts, protocol = scene_facts(connection), _scored_by(connection, selection.scoring)
+    texts = sql.select(schema.protocols.c.text).where(schema.protocols.c.scoring_id == selection.scoring).limit(1)
+    text = connection.execute(texts).scalar()
+    protocol = None if text is None else parse_protocol(text, "the store")
+    units: dict[bool | None, str] = (
+        {known: protocol.sigma_z.unit(calibrated=known) for known in (True, False)} if protocol else {}
+    )
+    facts = scene_facts(connection)
     return ScoreCube(
         algorithms=tuple(selection.algorithms[number] for number in algorithms),
         scenes=tuple(shown.values()),
@@ -338,7 +344,7 @@ def read_cube(connection: Connection, selection: RowSelection) -> ScoreCube:
         protocol=selection.protocol,
         datasets=tuple(owner for owner, _ in owners),
         facts=tuple(facts[owner] for owner in owners),
-        depth_units=tuple(_depth_unit(facts[owner], protocol) for owner in owners),
+        depth_units=tuple(units.get(facts[owner].calibrated, "") for owner in owners),
         tags=tag_book(connection),
         runs=_run_conditions(connection, selection, {number: sets[number] for number in used}, columns, shown),
         invalid=protocol.invalid if protocol else "count",
@@ -410,20 +416,6 @@ def _facts(described: Mapping[str, Any]) -> SceneFacts:
     if "calibration" in described:
         return replace(found, calibrated=Calibration(**described["calibration"]).metric)
     return found
-
-
-def _depth_unit(facts: SceneFacts, protocol: Protocol | None) -> str:
-    """The unit of depth errors on a scene, "" where it is not known."""
-    if protocol is None or facts.calibrated is None:
-        return ""
-    return protocol.sigma_z.unit(calibrated=facts.calibrated)
-
-
-def _scored_by(connection: Connection, scoring: int) -> Protocol | None:
-    """A protocol with these scoring choices; None where only their hash is known."""
-    table = schema.protocols
-    text = connection.execute(sql.select(table.c.text).where(table.c.scoring_id == scoring).limit(1)).scalar()
-    return None if text is None else parse_protocol(text, "the store")
 
 
 def _kept(order: Iterable[int], present: Sequence[int], named: bool) -> tuple[list[int], NDArray[np.intp]]:
