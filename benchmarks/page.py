@@ -25,7 +25,7 @@ from benchmarks.report import LIMIT, Missing, Report, Row, amount_text
 from benchmarks.scaling_figure import data_table, panels, scaling_chart, scaling_table
 from benchmarks.schema import SCHEMA
 from stereogauge.tables.formats import csv_table, markdown_table
-from stereogauge.tables.table import Cell, Table, table, words
+from stereogauge.tables.table import Cell, Table, table
 from stereogauge.text import number_text
 
 PAGE = ROOT / "docs" / "performance.md"
@@ -95,7 +95,7 @@ def _cells(row: Row) -> list[Cell]:
     met = {"met": "yes", "missed": "**no**", "missed within noise": "no, within noise"}[row.verdict]
     work = f"{row.work} ({row.note})" if row.note else row.work
     peer = ("–", "–") if limit else (row.peer, theirs)
-    return [words(text) for text in (work, ours, *peer, ratio, noise, goal, met)]
+    return [work, ours, *peer, ratio, noise, goal, met]
 
 
 def _summary(report: Report, facts: dict[str, Any], dates: str) -> str:

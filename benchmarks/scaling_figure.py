@@ -17,7 +17,7 @@ from stereogauge.figures.chart import (
 )
 from stereogauge.figures.chart import panels as side_by_side
 from stereogauge.figures.palette import MUTED, algorithm_styles
-from stereogauge.tables.table import Table, number, table, words
+from stereogauge.tables.table import Table, number, table
 from stereogauge.text import number_text
 
 TITLE = "Cost over size"
@@ -82,12 +82,12 @@ def scaling_table(curves: Sequence[Curve]) -> Table:
     """One row per curve: its slope, and what its first and last size took."""
     rows = [
         (
-            words(curve.over),
-            words(curve.name),
+            curve.over,
+            curve.name,
             number(curve.slope, 2),
-            words(f"{curve.sizes[0]:g}"),
+            f"{curve.sizes[0]:g}",
             number(curve.seconds[0] * 1e3),
-            words(f"{curve.sizes[-1]:g}"),
+            f"{curve.sizes[-1]:g}",
             number(curve.seconds[-1] * 1e3),
         )
         for curve in curves
@@ -99,7 +99,7 @@ def scaling_table(curves: Sequence[Curve]) -> Table:
 def data_table(curves: Sequence[Curve]) -> Table:
     """Every point of the figure."""
     rows = [
-        (words(curve.over), words(curve.name), number(size), number(seconds))
+        (curve.over, curve.name, number(size), number(seconds))
         for curve in curves
         for size, seconds in zip(curve.sizes, curve.seconds, strict=True)
     ]

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -178,24 +178,24 @@ def json_text(document: Any) -> str:
 
 
 class WrittenAsJson:
-    """A result that is one JSON document."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values for JSON."""
-        raise NotImplementedError
+    """A result that is one JSON document, as its `to_dict` has it."""
 
     def to_json(self) -> str:
         """`to_dict` as one JSON document; NaN is null, infinity the text "inf"."""
         return json_text(self)
 
 
-class WrittenAsCsv:
-    """A result that is one table for other programs."""
+class Tabular(Protocol):
+    """A result that is one table."""
 
     def to_pandas(self) -> pd.DataFrame:
         """The table as a frame."""
-        raise NotImplementedError
+        ...
 
-    def to_csv(self) -> str:
+
+class WrittenAsCsv:
+    """A result that is one table for other programs."""
+
+    def to_csv(self: Tabular) -> str:
         """`to_pandas` as CSV with full precision."""
         return str(self.to_pandas().to_csv(index=False))

@@ -12,7 +12,7 @@ import sys
 import pytest
 from rich.console import Console
 
-from stereogauge.tables.table import Cell, Table, table, words
+from stereogauge.tables.table import Cell, Table, table
 from stereogauge.tables.terminal import print_table
 
 
@@ -24,7 +24,7 @@ def printed(shown: Table, width: int, *, boxed: bool = True) -> str:
 
 def numbers_table() -> Table:
     rows = [
-        [words(f"an-algorithm-with-a-name-{row}"), *(Cell(1.0, f"{row}.{place}0123") for place in range(8))]
+        [f"an-algorithm-with-a-name-{row}", *(Cell(1.0, f"{row}.{place}0123") for place in range(8))]
         for row in range(3)
     ]
     return table("scores", "Scores", ["algorithm", *(f"metric number {place}" for place in range(8))], rows, ["a note"])
@@ -53,13 +53,13 @@ def test_parts_repeat_the_names_and_the_title_stands_once() -> None:
 
 def test_prose_wraps_between_words() -> None:
     meaning = "the percentage of pixels whose error is larger than a threshold"
-    lines = printed(table("", "", ["id", "meaning"], [[words("bad"), words(meaning)]]), 40, boxed=False).splitlines()
+    lines = printed(table("", "", ["id", "meaning"], [["bad", meaning]]), 40, boxed=False).splitlines()
     assert len(lines) > 2
     assert " ".join(" ".join(lines[1:]).split()) == f"bad {meaning}"
 
 
 def test_words_that_do_not_fit_side_by_side_stand_below_each_other() -> None:
-    row = [words(text) for text in ("a-very-long-name-of-an-algorithm", "a-long-scene", "wrong-scale")]
+    row = ["a-very-long-name-of-an-algorithm", "a-long-scene", "wrong-scale"]
     shown = printed(table("", "", ["algorithm", "scene", "finding"], [row]), 44)
     lines = [line.split() for line in shown.splitlines()]
     assert lines == [

@@ -118,14 +118,12 @@ def test_an_impossible_port_is_refused(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_says_what_it_leaves_behind(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from stereogauge.metrics import registry
-
     def stopped() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(registry, "metrics", stopped)
+    monkeypatch.setattr("stereogauge.cli.metrics.metrics", stopped)
     assert exit_code("metrics") == 130
-    assert "interrupted; what was written is kept" in capsys.readouterr().err
+    assert "interrupted; what is finished is kept" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

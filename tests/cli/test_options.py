@@ -7,10 +7,11 @@ import time
 import pytest
 
 import stereogauge as sg
-from stereogauge.cli.options import listed, weights
+from stereogauge.cli.options import listed
 from stereogauge.cli.output import announce_memory, working
 from stereogauge.evaluation.progress import TimeLeft
 from stereogauge.matching.declaration import matchers
+from stereogauge.ranking.profile import parse_weights
 
 
 @pytest.mark.parametrize(
@@ -43,13 +44,13 @@ def test_nothing_given_is_not_an_empty_list() -> None:
 
 
 def test_weights_may_name_regions_with_numbers() -> None:
-    assert weights(["bad@1:depth@2,30=1,d-fat=2", "p-off:depth@2,30&planar=.5"]) == {
+    assert parse_weights(["bad@1:depth@2,30=1,d-fat=2", "p-off:depth@2,30&planar=.5"]) == {
         "bad@1:depth@2,30": 1.0,
         "d-fat": 2.0,
         "p-off:depth@2,30&planar": 0.5,
     }
     with pytest.raises(sg.StereogaugeError, match="METRIC=NUMBER"):
-        weights(["d-fat,rms=2"])
+        parse_weights(["d-fat,rms=2"])
 
 
 def test_what_takes_longer_than_two_seconds_says_so(

@@ -17,7 +17,7 @@ from stereogauge.scores.aggregation import aggregated
 from stereogauge.tables.formats import csv_table, csv_tables, html_table, latex_table, latex_text, markdown_table
 from stereogauge.tables.ranking_tables import beats_table, pairs_table, ranking_table
 from stereogauge.tables.score_table import emphases, score_table, score_tables
-from stereogauge.tables.table import Cell, Heading, number, table, words
+from stereogauge.tables.table import Cell, Heading, number, table
 
 NAN = float("nan")
 
@@ -34,9 +34,9 @@ SMALL = table(
     "50 % of A & B",
     ["algorithm", Heading("bad_1", unit="%")],
     [
-        [words("A<b>"), Cell(1.0, emphasis="best")],
-        [words("B_2"), Cell(2.0, emphasis="second", mark="†")],
-        [words("C"), number(NAN)],
+        ["A<b>", Cell(1.0, emphasis="best")],
+        ["B_2", Cell(2.0, emphasis="second", mark="†")],
+        ["C", number(NAN)],
     ],
     ["† differs"],
 )
@@ -62,7 +62,7 @@ class TestFormats:
         ]
 
     def test_a_wide_table_is_shrunk_to_the_line(self) -> None:
-        wide = table("wide", "wide", [f"c{n}" for n in range(12)], [[words("x")] * 12])
+        wide = table("wide", "wide", [f"c{n}" for n in range(12)], [["x"] * 12])
         assert r"\resizebox{\linewidth}{!}{%" in latex_table(wide)
         assert "resizebox" not in latex_table(SMALL)
 
@@ -72,8 +72,8 @@ class TestFormats:
 
     def test_several_tables_are_one_in_csv(self) -> None:
         half = Cell(4.0, coverage=0.5)
-        other = table("weights", "Weights", ["metric", "algorithm"], [[words("rms"), words("D")]])
-        partly = table("partly", "P", ["algorithm", Heading("bad_1", unit="%")], [[words("E"), half]])
+        other = table("weights", "Weights", ["metric", "algorithm"], [["rms", "D"]])
+        partly = table("partly", "P", ["algorithm", Heading("bad_1", unit="%")], [["E", half]])
         frame = pd.read_csv(io.StringIO(csv_tables([SMALL, other, partly])))
         assert list(frame.columns) == ["table", "algorithm", "bad_1 [%]", "metric", "coverage of bad_1"]
         assert frame["table"].tolist() == [SMALL.name] * 3 + ["weights", "partly"]
@@ -83,7 +83,7 @@ class TestFormats:
         assert csv_tables([SMALL]) == csv_table(SMALL)
 
     def test_columns_of_one_heading_are_all_written(self) -> None:
-        twice = table("t", "t", ["x", "x"], [[words("1"), words("2")]])
+        twice = table("t", "t", ["x", "x"], [["1", "2"]])
         rows = list(csv.reader(io.StringIO(csv_tables([twice, SMALL]))))
         assert rows[:2] == [["table", "x", "x", "algorithm", "bad_1 [%]"], ["t", "1", "2", "", ""]]
 
@@ -91,8 +91,8 @@ class TestFormats:
         assert markdown_table(SMALL).splitlines()[2:] == ["| A&lt;b> | **1.00** |", "| B_2 | _2.00_† |", "| C | – |"]
 
     def test_a_name_that_a_spreadsheet_would_compute_is_quoted(self) -> None:
-        assert csv_table(table("t", "t", ["algorithm"], [[words("=1+1")]])) == "algorithm\n'=1+1\n"
-        assert csv_table(table("t", "t", ["=1+1"], [[words("x")]])) == "'=1+1\nx\n"
+        assert csv_table(table("t", "t", ["algorithm"], [["=1+1"]])) == "algorithm\n'=1+1\n"
+        assert csv_table(table("t", "t", ["=1+1"], [["x"]])) == "'=1+1\nx\n"
 
     def test_json_holds_numbers_and_null(self) -> None:
         assert SMALL.to_dict()["rows"] == [["A<b>", 1.0], ["B_2", 2.0], ["C", None]]

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import atexit
 import errno
-import functools
 import gc
 import importlib
 import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from stereogauge.errors import FileError, StereogaugeError
 from stereogauge.registry import PLUGIN_FILES, PluginWarning, plugin_place
@@ -56,20 +56,9 @@ COMMANDS = {
     "schema": "Print the JSON Schema of what a command prints.",
 }
 INTERRUPTED = 130
-NOT_OURS = {
-    errno.EACCES,
-    errno.EEXIST,
-    errno.EISDIR,
-    errno.ENAMETOOLONG,
-    errno.ENOENT,
-    errno.ENOSPC,
-    errno.ENOTDIR,
-    errno.EPERM,
-    errno.EROFS,
-}
+NOT_OURS = {errno.EACCES, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ENOENT, errno.ENOSPC, errno.ENOTDIR}
+NOT_OURS |= {errno.EPERM, errno.EROFS}
 """Errors of the file system that a wrong path causes."""
-
-
 IMPORTED = 300_000
 """More objects than the imports of any command make."""
 
@@ -77,21 +66,17 @@ IMPORTED = 300_000
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     _spare_garbage_collection()
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    code = 0
     try:
-        words = _with_plugins(words)
-        called = _called(_completed() or words)
-        code: Any = 0
-        runs = _defaults(called, words)
-        with _output_of(runs):
-            for defaults in runs:
-                code = application(called, defaults)(
-                    words, standalone_mode=False, prog_name="stereogauge", default_map={called or "": defaults}
-                )
-                if code:
-                    break
+        words = _with_plugins(sys.argv[1:] if arguments is None else arguments)
+        called = next((word for word in _completed() or words if not word.startswith("-")), None)
+        code = _run(called if called in COMMANDS else None, words)
+        sys.stdout.flush()
     except StereogaugeError as mistake:
         _fail(str(mistake))
+    except BrokenPipeError:
+        # The output is no longer read; Python would complain once more while closing it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as trouble:
         if trouble.errno not in NOT_OURS or trouble.filename is None:
             raise
@@ -99,7 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             _fail(f"{trouble.filename}: this is a file, and a folder is needed; give another path.")
         _fail(f"{trouble.filename}: {trouble.strerror}; check the path, its permissions and the space that is left.")
     except (KeyboardInterrupt, typer.Abort):
-        sys.exit(INTERRUPTED)
+        sys.stderr.write("interrupted; what is finished is kept, and the same command continues from there\n")
+        code = INTERRUPTED
     except Exception as problem:
         show: Callable[[], None] | None = getattr(problem, "show", None)
         if show is None:
@@ -107,8 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 _fail(f"{place}: the plug-in failed ({type(problem).__name__}: {problem}).")
             raise
         show()
-        sys.exit(getattr(problem, "exit_code", 2))
-    sys.exit(code if isinstance(code, int) else 0)
+        code = getattr(problem, "exit_code", 2)
+    sys.exit(code)
 
 
 def _spare_garbage_collection() -> None:
@@ -145,8 +131,7 @@ def _with_plugins(words: Sequence[str]) -> list[str]:
             raise FileError(f"--plugin {path}: there is no such file; give a Python file that declares your additions.")
         files.append(os.path.abspath(path))
     if files:
-        before = os.environ.get(PLUGIN_FILES)
-        os.environ[PLUGIN_FILES] = os.pathsep.join([*files, *([before] if before else [])])
+        os.environ[PLUGIN_FILES] = os.pathsep.join([*files, *filter(None, [os.environ.get(PLUGIN_FILES)])])
     warnings.showwarning = _show_warning
     return rest
 
@@ -162,27 +147,38 @@ def _show_warning(message: Warning | str, category: type[Warning], *place: Any, 
         _usual_warning(message, category, *place, **more)
 
 
-def _called(words: Sequence[str]) -> str | None:
-    """The command among the words, where there is one."""
-    first = next((word for word in words if not word.startswith("-")), None)
-    return first if first in COMMANDS else None
-
-
 def _completed() -> list[str]:
     """The words that a shell wants to complete; none in an ordinary call."""
     return os.environ.get("COMP_WORDS", "").split()[1:] if "_STEREOGAUGE_COMPLETE" in os.environ else []
 
 
-def _defaults(called: str | None, words: Sequence[str]) -> list[dict[str, Any]]:
-    """What the project file says of the called command, once for each time that it is to run."""
-    if called is None:
-        return [{}]
-    from stereogauge.cli.project import read_project
+def _run(called: str | None, words: list[str]) -> int:
+    """Run the called command as often as the project file says; what several runs print is one document."""
+    runs: list[dict[str, Any]] = [{}]
+    together: Any = nullcontext()
+    if called is not None:
+        from stereogauge.cli.project import read_project
 
-    project = read_project(tuple(COMMANDS))
-    if project is None:
-        return [{}]
-    return project.defaults(called, named=called == "evaluate" and called in words and _names_dataset(words))
+        project = read_project(tuple(COMMANDS))
+        if project is not None:
+            runs = project.defaults(called, named=called == "evaluate" and called in words and _names_dataset(words))
+    if len(runs) > 1:
+        from stereogauge.cli.output import one_document
+
+        together = one_document()
+    with together:
+        for defaults in runs:
+            app, shown = application(called, defaults), {called or "": defaults}
+            if _completed():
+                app(words, prog_name="stereogauge", default_map=shown)
+            group = typer.main.get_command(app)
+            try:
+                with group.make_context("stereogauge", list(words), default_map=shown) as context:
+                    group.invoke(context)
+            except typer.Exit as ended:
+                if ended.exit_code:
+                    return ended.exit_code
+    return 0
 
 
 def _names_dataset(words: Sequence[str]) -> bool:
@@ -191,15 +187,6 @@ def _names_dataset(words: Sequence[str]) -> bool:
     own = list(words[words.index("evaluate") + 1 :])
     parsed = command.commands["evaluate"].make_context("evaluate", own, resilient_parsing=True)
     return parsed.params["dataset"] is not None
-
-
-def _output_of(runs: Sequence[Mapping[str, Any]]) -> AbstractContextManager[None]:
-    """What several runs of a command print is one document."""
-    if len(runs) == 1:
-        return nullcontext()
-    from stereogauge.cli.output import one_document
-
-    return one_document()
 
 
 def application(called: str | None, defaults: Mapping[str, Any]) -> typer.Typer:
@@ -212,60 +199,32 @@ def application(called: str | None, defaults: Mapping[str, Any]) -> typer.Typer:
             continue
         module: Any = importlib.import_module(f"stereogauge.cli.{name.replace('-', '_')}")
         if hasattr(module, "app"):
-            for part in (*module.app.registered_commands, module.app.registered_callback):
-                if part is not None:
-                    part.callback = _stoppable(part.callback)
             app.add_typer(module.app, name=name, help=summary)
         else:
             from stereogauge.cli.options import with_groups
             from stereogauge.cli.project import announced
 
-            app.command(name, cls=_grouped_help())(_stoppable(announced(with_groups(module.command), defaults)))
+            app.command(name, cls=GroupedHelp)(announced(with_groups(module.command), defaults))
     return app
 
 
-def _grouped_help() -> type[Any]:
+class GroupedHelp(TyperCommand):
     """A command whose help lists options under the headings of their groups."""
-    from typer.core import TyperCommand
 
-    class Grouped(TyperCommand):
-        def format_options(self, ctx: Any, formatter: Any) -> None:
-            sections: dict[str, list[tuple[str, str]]] = {}
-            for param in self.get_params(ctx):
-                record = param.get_help_record(ctx)
-                heading = "Arguments" if param.param_type_name == "argument" else "Options"
-                if record is not None:
-                    sections.setdefault(getattr(param, "rich_help_panel", None) or heading, []).append(record)
-            for heading in sorted(sections, key=_place):
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the sections in the order of `HEADINGS`."""
+        from stereogauge.cli.options import HEADINGS
+
+        sections: dict[str, list[tuple[str, str]]] = {heading: [] for heading in HEADINGS}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            heading = "Arguments" if param.param_type_name == "argument" else "Options"
+            if record is not None:
+                sections[getattr(param, "rich_help_panel", None) or heading].append(record)
+        for heading, records in sections.items():
+            if records:
                 with formatter.section(heading):
-                    formatter.write_dl(sections[heading])
-
-    return Grouped
-
-
-def _place(heading: str) -> int:
-    from stereogauge.cli.options import FILES, MEASURES, OUTPUT, SCENES
-
-    order = ("Arguments", "Which scores", SCENES, FILES, MEASURES, "Options", OUTPUT)
-    return order.index(heading) if heading in order else len(order)
-
-
-def _stoppable(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, which ends silently when its output is no longer read, and with a message after Ctrl-C."""
-
-    @functools.wraps(command)
-    def run(*arguments: Any, **options: Any) -> None:
-        try:
-            command(*arguments, **options)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            # Python would complain once more while closing it.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        except KeyboardInterrupt:
-            sys.stderr.write("stereogauge: interrupted; what was written is kept; the same command starts again\n")
-            raise typer.Exit(INTERRUPTED) from None
-
-    return run
+                    formatter.write_dl(records)
 
 
 def _unloaded() -> None:

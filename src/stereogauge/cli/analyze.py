@@ -15,8 +15,7 @@ from stereogauge.scores.scope import Scope
 from stereogauge.tables.table import Table
 
 if TYPE_CHECKING:
-    from stereogauge.report.content import AnalysisOptions, Entry
-    from stereogauge.scores.cube import ScoreCube
+    from stereogauge.report.content import Entry
 
 
 def command(
@@ -42,6 +41,7 @@ def command(
     An analysis that the scores do not allow is skipped with the reason on standard error; requested by name, it
     is an error.
     """
+    from stereogauge.ranking.significance import check_alpha
     from stereogauge.report.analyses import ANALYSES, analysis
     from stereogauge.report.content import AnalysisOptions
 
@@ -52,7 +52,9 @@ def command(
         cube = cube.limited(covered)
         marked = tuple(options.names(mark) or ())
         choices = AnalysisOptions(metric or cube.metrics[0], scope.missing, alpha, marked, profile)
-        _check(cube, choices)
+        # Refuse what no analysis of these scores could use; what only some cannot use is theirs to say.
+        cube.select(metrics=[choices.metric], algorithms=list(marked) or None)
+        check_alpha(alpha)
         found: list[Entry] = []
         for name in what or ANALYSES:
             try:
@@ -68,11 +70,3 @@ def command(
         save_figures(out, figures, (*FORMATS, "csv"))
         for name in figures:
             say(f"wrote {out / name}.{{{','.join((*FORMATS, 'csv'))}}}")
-
-
-def _check(cube: ScoreCube, choices: AnalysisOptions) -> None:
-    """Refuse what no analysis of these scores could use; what only some cannot use is theirs to say."""
-    from stereogauge.ranking.significance import check_alpha
-
-    cube.select(metrics=[choices.metric], algorithms=list(choices.mark) or None)
-    check_alpha(choices.alpha)

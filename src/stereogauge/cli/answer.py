@@ -10,7 +10,12 @@ from typing import Annotated, Literal
 from stereogauge.cli import options
 from stereogauge.cli.options import Format
 from stereogauge.cli.output import print_json, print_rows, print_tables, say
+from stereogauge.decision.answer import answered
+from stereogauge.decision.source import Source, compatibility, purpose_of
+from stereogauge.decision.verdict import Settings
+from stereogauge.ranking.profile import load_profile, parse_weights, shipped_profiles
 from stereogauge.scores.scope import DRAWS, LEAST_COVERAGE, Scope
+from stereogauge.tables.decision_tables import answer_html, answer_tables
 
 Form = Literal["text", "json", "csv", "html"]
 
@@ -45,11 +50,6 @@ def command(
     Without a profile, weights or requirements, all properties weigh the same. No winner is named where the evidence
     does not support one.
     """
-    from stereogauge.decision.answer import answered
-    from stereogauge.decision.source import Source, purpose_of
-    from stereogauge.decision.verdict import Settings
-    from stereogauge.tables.decision_tables import answer_html, answer_tables
-
     with options.selected_scores(store, scope) as (opened, cube):
         source = Source(cube, opened.protocol(cube.protocol, cube.columns), store)
     if profiles:
@@ -58,7 +58,7 @@ def command(
     found = answered(
         source,
         Settings(LEAST_COVERAGE if scope.need is None else scope.need, alpha, draws, seed, scope.missing, tolerance),
-        purpose_of(source.cube, profile, options.weights(weight), scope.proportions),
+        purpose_of(source.cube, profile, parse_weights(weight), scope.proportions),
         requirements,
     )
     if form == "json":
@@ -75,9 +75,6 @@ def command(
 
 
 def _print_profiles(source: object, form: Form) -> None:
-    from stereogauge.decision.source import Source, compatibility
-    from stereogauge.ranking.profile import load_profile, shipped_profiles
-
     assert isinstance(source, Source)
     shown = [compatibility(source, load_profile(name)) for name in shipped_profiles()]
     if form in ("json", "csv"):

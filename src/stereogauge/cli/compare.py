@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
+import numpy as np
 import typer
 from msgspec.structs import replace
 
 from stereogauge.cli import options
-from stereogauge.cli.output import counting, notes, print_basis, print_reading, print_scores, say, working
+from stereogauge.cli.output import counting, print_basis, print_reading, print_scores, say, working
 from stereogauge.cli.running import chosen_scenes, found_results, print_layout
+from stereogauge.datasets import families
+from stereogauge.datasets.plausibility import Finding, doubt_lines
+from stereogauge.datasets.results.find import map_file, meant_for
+from stereogauge.datasets.results.manifest import ResultDecoding
 from stereogauge.errors import FileError, StereogaugeError
-
-if TYPE_CHECKING:
-    from stereogauge.datasets.plausibility import Finding
-    from stereogauge.io.files import DisparityFile
-    from stereogauge.model import Calibration, Dataset, DisparityMap, ResultSet, Scene
+from stereogauge.evaluation.evaluate import distinct_names, evaluate_with_doubts
+from stereogauge.evaluation.fingerprints import inputs_hash
+from stereogauge.evaluation.progress import TimeLeft, usual_seconds
+from stereogauge.io.encodings import is_depth
+from stereogauge.io.files import DisparityFile, as_file
+from stereogauge.model import Calibration, Dataset, DisparityMap, ResultSet, Scene
+from stereogauge.scores.column import columns_of
+from stereogauge.scores.table import ScoreTable
+from stereogauge.text import shortened
 
 Of = functools.partial(typer.Option, rich_help_panel=options.SCENES)
 ONE_SCALE = (
@@ -86,33 +95,14 @@ def command(
     Prints scores under one protocol; --out writes the picture behind each metric. Every choice that a number depends on
     is in the protocol, whose hash is printed with the table.
     """
-    from stereogauge.datasets.plausibility import doubt_lines
-    from stereogauge.evaluation.evaluate import evaluate_with_doubts
-    from stereogauge.evaluation.fingerprints import inputs_hash
-    from stereogauge.evaluation.progress import TimeLeft, usual_seconds
-    from stereogauge.model import Scene
-    from stereogauge.scores.column import columns_of
-
     chosen = measured.choice
-    division: Literal["object"] | None = None if by is None else "object"
     ahead = TimeLeft()
-    doing = contextlib.ExitStack()
-    if Path(truth).is_dir() or _is_dataset(truth):
-        _refuse_for_folders(
-            left=left, right=right, gt_right=gt_right, calib=camera.calib, focal=camera.focal, out=out,
-            baseline=camera.baseline, doffs=camera.doffs, mask=mask, labels=labels, planes=planes, border=border,
-        )  # fmt: skip
-        dataset = chosen_scenes(truth, None, files)
-        print_layout(truth, dataset)
-        dataset = dataset.subset(chosen.selected(dataset.ids, dataset.name))
-        results = _results(estimates, dataset, files.decoding)
-        listed = list(dataset)
-        scenes = [scene for scene in listed if any(scene.id in result.maps for result in results)]
-        shown = doing.enter_context(counting(len(scenes), "scene"))
-    else:
-        if not as_given:
-            _check_order(truth, estimates)
+    shown: AbstractContextManager[Callable[[str], None]]
+    single = not (Path(truth).is_dir() or _is_dataset(truth))
+    if single:
         named = _named(estimates)
+        if not as_given:
+            _check_order(truth, named)
         masks = options.named_files(mask)
         if measured.regions is None:
             chosen = chosen.replace(regions=list(dict.fromkeys([*chosen.regions, *masks])))
@@ -137,22 +127,35 @@ def command(
         options.check_images(scene)
         camera.check_size(scene)
         results = _single_results(named, scene, files)
-        listed, scenes, shown = [scene], [scene], None
+        scenes = known = [scene]
         columns = columns_of(chosen.metrics, chosen.regions)
         ahead.expect(usual_seconds(columns, list(named), scene.shape[0] * scene.shape[1]))
-        doing.enter_context(working(f"measuring {', '.join(named)}", ahead))
+        shown = working(f"measuring {', '.join(named)}", ahead)
+    else:
+        _refuse_for_folders(
+            left=left, right=right, gt_right=gt_right, calib=camera.calib, focal=camera.focal, out=out,
+            baseline=camera.baseline, doffs=camera.doffs, mask=mask, labels=labels, planes=planes, border=border,
+        )  # fmt: skip
+        dataset = chosen_scenes(truth, None, files)
+        print_layout(truth, dataset)
+        dataset = dataset.subset(chosen.selected(dataset.ids, dataset.name))
+        results = _results(estimates, dataset, files.decoding)
+        known = list(dataset)
+        scenes = [scene for scene in known if any(scene.id in result.maps for result in results)]
+        shown = counting(len(scenes), "scene")
     last: dict[str, DisparityMap] = {}
     shares: list[float] = []
 
-    def finished(scene: Scene, maps: Mapping[str, DisparityMap]) -> None:
-        shares.append(_common_share(maps, scene) if common else 1.0)
-        if shown is None:
-            last.update(maps)
-            return
-        scene.release()
-        shown(scene.id)
+    with shown as advance:
 
-    with doing:
+        def finished(scene: Scene, maps: Mapping[str, DisparityMap]) -> None:
+            shares.append(_common_share(maps, scene) if common else 1.0)
+            if single:
+                last.update(maps)
+            else:
+                scene.release()
+                advance(scene.id)
+
         found = evaluate_with_doubts(
             results,
             scenes,
@@ -160,12 +163,12 @@ def command(
             protocol=chosen,
             resize=files.resize,
             common=common,
-            by=division,
+            by=by,
             stage=ahead,
             done=finished,
         )
         table = found.table
-        table.inputs, table.known_scenes = inputs_hash(scenes, found.common), len(listed)
+        table.inputs, table.known_scenes = inputs_hash(scenes, found.common), len(known)
     used = table.protocol or chosen
     print_scores(table, form)
     if common and shares:
@@ -174,10 +177,9 @@ def command(
     print_reading(scenes, results)
     if form is options.Format.table:
         print_basis(used, table.inputs, scenes)
-    idle = border and used.border != "dataset" and used.region_rules.rule != "middlebury-v2"
-    if idle:
+    if border and used.border != "dataset" and used.region_rules.rule != "middlebury-v2":
         say(f"note: --border {border} has no effect under the protocol {used.name}; add --set border={border}")
-    for note in [*notes(table), *doubt_lines(_of_one_scale(found.doubts, scenes, files), scenes=len(scenes))]:
+    for note in [*_notes(table), *doubt_lines(_of_one_scale(found.doubts, scenes, files), scenes=len(scenes))]:
         say(f"note: {note}")
     if out is not None:
         from stereogauge.figures.galleries import write_pictures
@@ -187,33 +189,33 @@ def command(
         say(f"{len(written)} pictures in {out}")
 
 
+def _notes(table: ScoreTable) -> list[str]:
+    """Every distinct remark on a score, with the algorithms and columns that it concerns."""
+    found: dict[str, tuple[list[str], list[str]]] = {}
+    for score in table:
+        if score.note:
+            algorithms, columns = found.setdefault(score.note, ([], []))
+            algorithms.append(score.algorithm)
+            columns.append(f"{score.metric}:{score.region}")
+    return [f"{shortened(a)}: {note.rstrip('.')} ({shortened(c)})" for note, (a, c) in found.items()]
+
+
 def _of_one_scale(doubts: Sequence[Finding], scenes: Sequence[Scene], files: options.Files) -> list[Finding]:
     """The doubts; where ground truth took the scale of the estimates, another scale would change both alike."""
-    from stereogauge.io.files import as_file
-
-    def lent(name: str) -> bool:
-        file = as_file(next(scene for scene in scenes if scene.id == name).source("gt"))
-        return file is not None and files.lends_scale(file.path)
-
+    truths = {scene.id: as_file(scene.source("gt")) for scene in scenes}
+    lent = {name for name, file in truths.items() if file is not None and files.lends_scale(file.path)}
     return [
-        replace(one, sentence=ONE_SCALE) if one.kind == "wrong-scale" and lent(one.scene) else one for one in doubts
+        replace(one, sentence=ONE_SCALE) if one.kind == "wrong-scale" and one.scene in lent else one for one in doubts
     ]
 
 
 def _truth_file(path: str, files: options.Files, calibration: Calibration) -> DisparityFile:
-    from stereogauge.io.encodings import is_depth
-    from stereogauge.io.files import DisparityFile
-
     how = files.truth_decoding(path)
     return DisparityFile(path, **how, calibration=calibration if is_depth(how.get("encoding")) else None)
 
 
 def _single_results(named: Mapping[str, str], scene: Scene, files: options.Files) -> list[ResultSet]:
     """One result set per file; a scale is not meant for files whose format fixes it where others need one."""
-    from stereogauge.datasets.results.find import map_file, meant_for
-    from stereogauge.datasets.results.manifest import ResultDecoding
-    from stereogauge.model import Dataset, ResultSet
-
     stated = ResultDecoding(**{key: value for key, value in files.decoding.items() if key != "template"})
     data = Dataset(scene.dataset, [scene])
     return [
@@ -223,8 +225,6 @@ def _single_results(named: Mapping[str, str], scene: Scene, files: options.Files
 
 
 def _common_share(maps: Mapping[str, DisparityMap], scene: Scene) -> float:
-    import numpy as np
-
     known = np.isfinite(scene.gt)
     estimated = np.logical_and.reduce([np.isfinite(values) for values in maps.values()])
     return float((known & estimated).sum() / max(1, known.sum()))
@@ -232,8 +232,6 @@ def _common_share(maps: Mapping[str, DisparityMap], scene: Scene) -> float:
 
 def _is_dataset(text: str) -> bool:
     """Whether a dataset is meant, NAME or NAME:ROOT, rather than a file."""
-    from stereogauge.datasets import families
-
     return not Path(text).exists() and text.partition(":")[0] in families()
 
 
@@ -245,27 +243,29 @@ def _split(text: str) -> tuple[str, str]:
 
 def _named(texts: list[str]) -> dict[str, str]:
     """Estimates by name: NAME=FILE, or a path whose end distinguishes it from the others."""
-    from stereogauge.evaluation.evaluate import distinct_names
-
     pairs = [_split(text) for text in texts]
     ends = iter(distinct_names([path for name, path in pairs if not name]))
     names = [name or next(ends) for name, _ in pairs]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise FileError(f"Two estimates are called {twice[0]!r}; give each a name of its own, NAME=FILE.")
+    _refuse_twice(names, "Two estimates are called {name!r}; give each a name of its own, NAME=FILE.")
     return dict(zip(names, (path for _, path in pairs), strict=True))
 
 
-def _check_order(truth: str, estimates: list[str]) -> None:
+def _refuse_twice(names: Sequence[str], sentence: str) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise StereogaugeError(sentence.format(name=name))
+
+
+def _check_order(truth: str, named: Mapping[str, str]) -> None:
     """Refuse an estimate that is called ground truth where the ground truth is not: they were most likely swapped."""
-    swapped = [
-        path
-        for path in _named(estimates).values()
-        if TRUTH_NAME.search(Path(path).stem) or TRUTH_NAME.search(Path(path).parent.name)
-    ]
-    if swapped and not TRUTH_NAME.search(Path(truth).stem) and not TRUTH_NAME.search(Path(truth).parent.name):
+
+    def is_truth(path: str) -> bool:
+        return any(TRUTH_NAME.search(name) for name in (Path(path).stem, Path(path).parent.name))
+
+    swapped = next(filter(is_truth, named.values()), None)
+    if swapped is not None and not is_truth(truth):
         raise FileError(
-            f"{swapped[0]} looks like a ground truth but was given as an estimate of {truth}; the order is GT EST…: "
+            f"{swapped} looks like a ground truth but was given as an estimate of {truth}; the order is GT EST…: "
             "swap them, or add --as-given if this is intended."
         )
 
@@ -285,8 +285,7 @@ def _results(estimates: Sequence[str], dataset: Dataset, reading: dict[str, Any]
     names, paths = zip(*map(_split, estimates), strict=True)
     for name, results in zip(names, found_results(paths, dataset, reading), strict=True):
         found += [replace(results[0], name=name)] if name and len(results) == 1 else results
-    all_names = [result.name for result in found]
-    twice = sorted({name for name in all_names if all_names.count(name) > 1})
-    if twice:
-        raise StereogaugeError(f"Several folders hold an algorithm called {twice[0]!r}; name them, NAME=FOLDER.")
+    _refuse_twice(
+        [one.name for one in found], "Several folders hold an algorithm called {name!r}; name them, NAME=FOLDER."
+    )
     return found

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from stereogauge import store as stores
 from stereogauge.cli import INTERRUPTED, options
+from stereogauge.cli.confidence_runs import of_files, of_matcher, scenes_of, stored_scores, write_files
 from stereogauge.cli.output import counting, print_rows, say
+from stereogauge.confidence_measures.declaration import confidence_measures
+from stereogauge.confidence_measures.evaluation import SceneCurves, rows, single_maps
+from stereogauge.confidence_measures.run import (
+    ConfidenceChoices,
+    SceneRun,
+    held_out_together,
+    trained,
+    with_learned,
+)
+from stereogauge.confidence_measures.sparsification import ErrorKind, parse_error
 from stereogauge.errors import FileError, NotApplicable, SizeError
-from stereogauge.protocol import load_protocol
-
-if TYPE_CHECKING:
-    from stereogauge.cli.confidence_runs import Judged
-    from stereogauge.confidence_measures.evaluation import SceneCurves
-    from stereogauge.confidence_measures.run import SceneRun
-    from stereogauge.confidence_measures.sparsification import ErrorKind
-    from stereogauge.model import Scene
+from stereogauge.model import Scene
 
 
 def command(
@@ -77,9 +82,6 @@ def command(
     if list_measures:
         print_rows(_declared(), form)
         return
-    from stereogauge.cli.confidence_runs import of_files, of_matcher, scenes_of
-    from stereogauge.confidence_measures.run import ConfidenceChoices
-    from stereogauge.confidence_measures.sparsification import parse_error
 
     kinds = [parse_error(text) for text in options.listed(errors) or ()]
     found = scenes_of(dataset, scenes, left, right, gt, files.truth_decoding(gt))
@@ -110,28 +112,26 @@ def command(
     if form is options.Format.table:
         _say_bounds(curves)
     if out is not None:
-        from stereogauge.cli.confidence_runs import write_files
-
         say(f"curves, figures, pictures and maps: {write_files(out, runs, curves, judged, kinds)} files in {out}")
     if store is not None:
-        _store(store, runs, dataset or "", judged)
+        tables = list(stored_scores(runs, dataset or "", judged))
+        with stores.open_store(store) as opened:
+            for table in tables:
+                opened.write(table)
+        say(f"{sum(map(len, tables))} scores in {store}")
     if code:
         raise typer.Exit(code)
 
 
 def _rows(runs: Sequence[SceneRun], curves: Sequence[SceneCurves], kinds: Sequence[ErrorKind]) -> list[dict[str, Any]]:
     """The figures of every scene and map; areas by other errors and calibration are columns of their own."""
-    from stereogauge.confidence_measures.evaluation import rows
-
     further: dict[tuple[str, str], dict[str, float]] = {}
     for run in runs:
-        for name, found in (run.areas(kinds) if kinds else {}).items():
-            further[run.scene, name] = found
-        for name, reliabilities in run.reliabilities().items():
-            calibrated = {key: value for one in reliabilities for key, value in one.figures.items()}
-            further[run.scene, name] = {**further.get((run.scene, name), {}), **calibrated}
-    columns = dict.fromkeys(key for found in further.values() for key in found)
-    empty = dict.fromkeys(columns, float("nan"))
+        areas, calibrated = run.areas(kinds) if kinds else {}, run.reliabilities()
+        for name in run.maps:
+            figures = [one.figures for one in calibrated.get(name, ())]
+            further[run.scene, name] = dict(itertools.chain(*(one.items() for one in (areas.get(name, {}), *figures))))
+    empty = dict.fromkeys((key for found in further.values() for key in found), float("nan"))
     return [{**row, **empty, **further.get((row["scene"], row["measure"]), {})} for row in rows(curves)]
 
 
@@ -171,8 +171,6 @@ def _runs(scenes: Sequence[Scene], run: Callable[[Scene], SceneRun]) -> tuple[li
 
 
 def _learned(runs: list[SceneRun], learn: bool, save_model: Path | None) -> list[SceneRun]:
-    from stereogauge.confidence_measures.run import held_out_together, trained, with_learned
-
     if save_model is not None:
         say(f"training on {len(runs)} scenes …")
         trained(runs).save(save_model)
@@ -184,17 +182,14 @@ def _learned(runs: list[SceneRun], learn: bool, save_model: Path | None) -> list
 
 
 def _declared() -> list[dict[str, str]]:
-    from stereogauge.confidence_measures.declaration import confidence_measures
-
-    heads = ("measure", "name", "formula", "needs", "source")
-    declared = confidence_measures().values()
-    values = ((m.id, m.label, m.formula, ", ".join(sorted(m.needs)), m.source) for m in declared)
-    return [dict(zip(heads, own, strict=True)) for own in values]
+    return [
+        {"measure": one.id, "name": one.label, "formula": one.formula, "needs": ", ".join(sorted(one.needs))}
+        | {"source": one.source}
+        for one in confidence_measures().values()
+    ]
 
 
 def _say_bounds(curves: Sequence[SceneCurves]) -> None:
-    from stereogauge.confidence_measures.evaluation import single_maps
-
     for scene in curves:
         if scene.bound is not None and (share := next(iter(scene.curves.values())).good_share) > 0:
             single = len(single_maps(scene.curves))
@@ -203,23 +198,3 @@ def _say_bounds(curves: Sequence[SceneCurves]) -> None:
                 f"{scene.bound.at(share):.0f} bad pixels (s) at the good share {share:.3f}; the share of the pixels "
                 f"that all of them keep is {scene.bound.density_at(share):.3f}"
             )
-
-
-def _store(url: str, runs: Sequence[SceneRun], dataset: str, judged: Judged) -> None:
-    from stereogauge.cli.confidence_runs import confidence_scores
-    from stereogauge.confidence_measures.run import PAPER_DOMAIN
-
-    measures = list(dict.fromkeys(name for run in runs for name in run.maps))
-    written = 0
-    with stores.open_store(url) as opened:
-        for region in dict.fromkeys(run.region for run in runs):
-            table = confidence_scores(
-                [run for run in runs if run.region == region],
-                dataset=dataset.partition(":")[0] or "pair",
-                names=judged.names(measures),
-                region=region,
-                protocol=load_protocol(PAPER_DOMAIN if region == PAPER_DOMAIN else "default"),
-            )
-            opened.write(table)
-            written += len(table)
-    say(f"{written} scores in {url}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
@@ -24,31 +24,29 @@ from stereogauge.confidence_measures.declaration import (
     measure_label,
     parse_measure,
 )
-from stereogauge.confidence_measures.files import ConfidenceSource
+from stereogauge.confidence_measures.evaluation import SceneCurves, curve_rows, pooled_curves
+from stereogauge.confidence_measures.files import ConfidenceSource, file_stem, write_maps
 from stereogauge.confidence_measures.learned import Trees
 from stereogauge.confidence_measures.paper import PAPER
 from stereogauge.confidence_measures.run import LEARNED, PAPER_DOMAIN, ConfidenceChoices, SceneRun, run_scene
-from stereogauge.confidence_measures.sparsification import sparsify
+from stereogauge.confidence_measures.sparsification import ErrorKind, sparsify, sparsify_by
 from stereogauge.datasets.declaration import stated_range
 from stereogauge.errors import FileError, NotApplicable, check_one_size
 from stereogauge.evaluation.matchers import wanted_matcher
 from stereogauge.figures.chart import Chart
+from stereogauge.figures.confidence import Kind, confidence_picture, error_data, reliability_data, sparsification_data
+from stereogauge.figures.pictures import save_picture
 from stereogauge.hashing import values_hash
 from stereogauge.io.files import DisparityFile
 from stereogauge.masks.scene_regions import regions
 from stereogauge.matching.result import MatchResult
 from stereogauge.matching.run import as_matcher, matcher_text, settled, value_text
-from stereogauge.model import DisparityMap, Scene
-from stereogauge.protocol import Protocol
+from stereogauge.model import Better, ConfidenceKind, Scene
+from stereogauge.protocol import load_protocol
 from stereogauge.scores.score import Score
 from stereogauge.scores.table import ScoreTable
+from stereogauge.tables.formats import csv_table
 from stereogauge.tables.table import of_records
-
-if TYPE_CHECKING:
-    from stereogauge.confidence_measures.evaluation import SceneCurves
-    from stereogauge.confidence_measures.sparsification import ErrorKind
-    from stereogauge.figures.confidence import Kind
-    from stereogauge.model import Better, ConfidenceKind
 
 MEANINGS: dict[str, tuple[Better, ConfidenceKind]] = {
     "higher": ("higher", "order"),
@@ -62,23 +60,11 @@ NO_EFFECT = frozenset({"keep", "memory_limit", "threads"})
 WRITTEN = "NAME=FILE:higher, NAME=FILE:lower, NAME=FILE:sigma or NAME=FILE:probability"
 
 
-class NamedMap(NamedTuple):
-    """A confidence map from a file; {scene} in the path is the scene's id."""
+def named_map(text: str) -> tuple[str, ConfidenceSource]:
+    """What NAME=FILE:higher means; an image of probabilities or deviations has its scale behind: :probability/65535.
 
-    name: str
-    path: str
-    better: Better
-    kind: ConfidenceKind
-    scale: float | None = None
-
-    def source(self, scene: str) -> ConfidenceSource:
-        """Where the map of a scene is read."""
-        file = DisparityFile(_path_of(self.path, scene), scale=self.scale)
-        return ConfidenceSource(file, self.better, self.kind)
-
-
-def named_map(text: str) -> NamedMap:
-    """What NAME=FILE:higher means; an image of probabilities or deviations has its scale behind: :probability/65535."""
+    {scene} in the path is the scene's id.
+    """
     name, equals, rest = text.partition("=")
     path, colon, meaning = rest.rpartition(":")
     word, _, scale = meaning.partition("/")
@@ -88,14 +74,14 @@ def named_map(text: str) -> NamedMap:
         number = -1.0
     if not equals or not colon or word not in MEANINGS or (number is not None and not number > 0):
         raise FileError(f"A confidence map is written {WRITTEN} (of an image with /SCALE behind it); found {text!r}.")
-    return NamedMap(name, path, *MEANINGS[word], number)
+    return name, ConfidenceSource(DisparityFile(path, scale=number), *MEANINGS[word])
 
 
 class Judged(NamedTuple):
     """How each scene is judged, and what its maps are called in a store; `scales` are ς and T where given."""
 
     run: Callable[[Scene], SceneRun]
-    names: Callable[[Sequence[str]], dict[str, str]]
+    algorithm: Callable[[str], str]
     title: str
     scales: tuple[float | None, float | None] = (None, None)
 
@@ -161,106 +147,120 @@ def of_matcher(choices: ConfidenceChoices, model: Path | None, *, with_features:
             say(f"{model} was trained on {scene.id}: its scores there are no test; --learn tests on other scenes")
         return run_scene(scene, complete, with_features=with_features).without_costs()
 
-    def named(measures: Sequence[str]) -> dict[str, str]:
-        return matcher_names(complete, measures, trained)
-
-    title = next(iter(named(["lr-difference"]).values())).rpartition("/")[0]
-    return Judged(run, named, title, (choices.sigma, choices.temperature))
-
-
-def of_files(disparity: str | None, maps: Sequence[str], files: options.Files, threshold: float, domain: str) -> Judged:
-    """Disparity and confidence maps from files."""
-    if disparity is None or not maps:
-        raise FileError("Maps from files need both: --disparity FILE and at least one --map NAME=FILE:higher.")
-    given, named = disparity, [named_map(text) for text in maps]
-    title = _title(given)
-
-    def names(measures: Sequence[str]) -> dict[str, str]:
-        origins: dict[str, list[Any]] = {
-            one.name: [Path(one.path).absolute(), one.better, one.kind, one.scale]
-            for one in named
-            if one.name in measures
-        }
-        return file_names([Path(given).absolute(), files.encoding, files.scale], origins, title)
-
-    return Judged(lambda scene: file_run(scene, given, named, files, threshold, domain), names, title)
-
-
-def file_run(
-    scene: Scene, disparity: str, maps: Sequence[NamedMap], files: options.Files, threshold: float, domain: str
-) -> SceneRun:
-    """A scene whose disparity and confidence maps come from files; {scene} in a path is the scene's id."""
-    estimate = DisparityFile(_path_of(disparity, scene.id), files.encoding, files.scale).read()
-    sources = {one.name: one.source(scene.id) for one in maps}
-    found = {name: source.read() for name, source in sources.items()}
-    shapes = {"disparity map": estimate.shape} | {f"confidence map {name!r}": one.shape for name, one in found.items()}
-    for what, shape in shapes.items():
-        check_one_size(f"The {what} of scene {scene.id!r}", shape, "its ground truth", scene.shape)
-    region = file_domain(scene, domain)
-    return SceneRun(
-        scene=scene.id,
-        result=_found(disparity, estimate),
-        gt=scene.gt,
-        domain=regions(scene, [region])[region],
-        maps=found,
-        features={},
-        threshold=threshold,
-        calibration=scene.calibration,
-        region=region,
-        meant={name: source for name, source in sources.items() if source.kind != "order"},
+    title = _matcher_title(choices)
+    scales = {"sigma": choices.sigma, "temperature": choices.temperature}
+    return Judged(
+        run,
+        lambda measure: f"{title}/{_with_scales(measure, scales, trained)}",
+        title,
+        (choices.sigma, choices.temperature),
     )
 
 
-def file_domain(scene: Scene, domain: str) -> str:
-    """The paper's domain needs a matcher; maps from files are judged on visible pixels where these are known."""
-    if domain != PAPER_DOMAIN:
-        return domain
-    return "nonocc" if "nonocc" in scene.masks else "all"
+def _matcher_title(choices: ConfidenceChoices) -> str:
+    """The matcher in the names of algorithms: `sgm:p1=10,ndisp=128` for one that differs from the defaults in these.
 
-
-def _path_of(template: str, scene: str) -> str:
-    return template.replace("{scene}", scene)
-
-
-def _found(path: str, disparity: DisparityMap) -> MatchResult:
-    blank = np.zeros(disparity.shape, np.uint8)
-    largest = int(np.nan_to_num(disparity, nan=0.0).max()) + 1
-    return MatchResult(_title(path), largest, {}, blank, blank, disparity, disparity, seconds=0.0, cpu_seconds=0.0)
-
-
-def _title(path: str) -> str:
-    """What the maps are called: their file, or the folder of a file for every scene."""
-    file = Path(path)
-    return file.stem if "{scene}" not in file.stem else file.parent.name or "maps"
-
-
-def confidence_scores(
-    runs: Sequence[SceneRun], *, dataset: str, names: Mapping[str, str], region: str, protocol: Protocol
-) -> ScoreTable:
-    """Scores `sparsification-auc`, `ause`, `aurg` and `confidence-roc` of every map and scene.
-
-    As the metrics of these names: the first counts missing estimates as bad, the others leave them out. `names` gives
-    the algorithm of each map.
+    Without `ndisp` the search range is the scene's own.
     """
-    scores = [
-        Score(
-            dataset=dataset,
-            scene=run.scene,
-            algorithm=names[measure],
-            metric=f"{metric}@{run.threshold:g}",
+    declared, given = as_matcher(choices.matcher)
+    complete, post = settled(declared, {**given, **choices.parameters})
+    defaults, _ = settled(declared, {})
+    changed = {name: value for name, value in {**complete, **post.chosen}.items() if defaults.get(name) != value}
+    if choices.ndisp is not None:
+        changed["ndisp"] = choices.ndisp
+    program = choices.matcher.startswith("cmd:")
+    matcher = f"{choices.matcher} {choices.ndisp or ''}".strip() if program else matcher_text(declared.id, changed)
+    return f"{matcher} as printed" if choices.literal else matcher
+
+
+def _with_scales(measure: str, scales: Mapping[str, float | None], model: str) -> str:
+    """A measure with the scales that were given, `entropy@8`; `model` is the hash of a trained combination."""
+    if measure == LEARNED:
+        return f"{measure} {model or 'on the other scenes'}"
+    declared, own = parse_measure(measure)
+    if measure == "product":
+        given = [f"{name}={value:g}" for name, value in scales.items() if value is not None]
+        return f"{measure}({','.join(given)})" if given else measure
+    scale = None if declared.scale is None else scales[declared.scale]
+    return f"{measure}@{scale:g}" if own is None and scale is not None else measure
+
+
+def of_files(disparity: str | None, maps: Sequence[str], files: options.Files, threshold: float, domain: str) -> Judged:
+    """Disparity and confidence maps from files; {scene} in a path is the scene's id.
+
+    The paper's domain needs a matcher; maps from files are judged on visible pixels where these are known. Their
+    algorithm is `TITLE/NAME` and a hash of where both come from and how they are read.
+    """
+    if disparity is None or not maps:
+        raise FileError("Maps from files need both: --disparity FILE and at least one --map NAME=FILE:higher.")
+    template, named = Path(disparity), dict(map(named_map, maps))
+    # They are called as their file, or as the folder of a file for every scene.
+    title = template.stem if "{scene}" not in template.stem else template.parent.name or "maps"
+
+    def of_scene(file: DisparityFile, scene: Scene) -> DisparityFile:
+        return replace(file, path=str(file.path).replace("{scene}", scene.id))
+
+    def run(scene: Scene) -> SceneRun:
+        estimate = of_scene(DisparityFile(disparity, files.encoding, files.scale), scene).read()
+        sources = {name: replace(one, source=of_scene(one.source, scene)) for name, one in named.items()}
+        found = {name: source.read() for name, source in sources.items()}
+        read = {"disparity map": estimate} | {f"confidence map {name!r}": values for name, values in found.items()}
+        for what, values in read.items():
+            check_one_size(f"The {what} of scene {scene.id!r}", values.shape, "its ground truth", scene.shape)
+        region = domain
+        if domain == PAPER_DOMAIN:
+            region = "nonocc" if "nonocc" in scene.masks else "all"
+        blank = np.zeros(estimate.shape, np.uint8)
+        largest = int(np.nan_to_num(estimate, nan=0.0).max()) + 1
+        return SceneRun(
+            scene=scene.id,
+            result=MatchResult(title, largest, {}, blank, blank, estimate, estimate, seconds=0.0, cpu_seconds=0.0),
+            gt=scene.gt,
+            domain=regions(scene, [region])[region],
+            maps=found,
+            features={},
+            threshold=threshold,
+            calibration=scene.calibration,
             region=region,
-            value=value,
-            sum=0.0 if math.isnan(value) else value * pixels,
-            count=0 if math.isnan(value) else pixels,
-            missing=0,
-            protocol=protocol.scoring_hash,
-            note=f"region {region!r} has only good or only bad pixels" if math.isnan(value) else "",
+            meant={name: source for name, source in sources.items() if source.kind != "order"},
         )
-        for run in runs
-        for measure, values in run.maps.items()
-        for metric, value, pixels in _areas(run, values)
-    ]
-    return ScoreTable(scores, protocol)
+
+    def algorithm(name: str) -> str:
+        one = named[name]
+        origin = [template.absolute(), files.encoding, files.scale]
+        origin += [Path(one.source.path).absolute(), one.better, one.kind, one.source.scale]
+        return f"{title}/{name} {values_hash([*map(str, origin)])[:8]}"
+
+    return Judged(run, algorithm, title)
+
+
+def stored_scores(runs: Sequence[SceneRun], dataset: str, judged: Judged) -> Iterator[ScoreTable]:
+    """Scores `sparsification-auc`, `ause`, `aurg` and `confidence-roc` of every map and scene, by region.
+
+    As the metrics of these names: the first counts missing estimates as bad, the others leave them out.
+    """
+    for region in dict.fromkeys(run.region for run in runs):
+        protocol = load_protocol(PAPER_DOMAIN if region == PAPER_DOMAIN else "default")
+        scores = [
+            Score(
+                dataset=dataset.partition(":")[0] or "pair",
+                scene=run.scene,
+                algorithm=judged.algorithm(measure),
+                metric=f"{metric}@{run.threshold:g}",
+                region=region,
+                value=value,
+                sum=0.0 if math.isnan(value) else value * pixels,
+                count=0 if math.isnan(value) else pixels,
+                missing=0,
+                protocol=protocol.scoring_hash,
+                note=f"region {region!r} has only good or only bad pixels" if math.isnan(value) else "",
+            )
+            for run in runs
+            if run.region == region
+            for measure, values in run.maps.items()
+            for metric, value, pixels in _areas(run, values)
+        ]
+        yield ScoreTable(scores, protocol)
 
 
 def _areas(run: SceneRun, values: Any) -> Iterator[tuple[str, float, int]]:
@@ -272,45 +272,6 @@ def _areas(run: SceneRun, values: Any) -> Iterator[tuple[str, float, int]]:
     yield "confidence-roc", given.roc_auc, given.pixels
 
 
-def matcher_names(choices: ConfidenceChoices, measures: Sequence[str], model: str = "") -> dict[str, str]:
-    """The algorithm of each measure: `sgm:p1=10,ndisp=128/entropy@8` for one that differs from the defaults in these.
-
-    Without `ndisp` the search range is the scene's own. `model` is the hash of a trained combination.
-    """
-    declared, given = as_matcher(choices.matcher)
-    complete, post = settled(declared, {**given, **choices.parameters})
-    defaults, _ = settled(declared, {})
-    changed = {name: value for name, value in {**complete, **post.chosen}.items() if defaults.get(name) != value}
-    if choices.ndisp is not None:
-        changed["ndisp"] = choices.ndisp
-    program = choices.matcher.startswith("cmd:")
-    matcher = f"{choices.matcher} {choices.ndisp or ''}".strip() if program else matcher_text(declared.id, changed)
-    scales = {"sigma": choices.sigma, "temperature": choices.temperature}
-    return {
-        measure: f"{matcher}{' as printed' if choices.literal else ''}/{_with_scales(measure, scales, model)}"
-        for measure in measures
-    }
-
-
-def _with_scales(measure: str, scales: Mapping[str, float | None], model: str) -> str:
-    if measure == "learned":
-        return f"{measure} {model or 'on the other scenes'}"
-    declared, own = parse_measure(measure)
-    if measure == "product":
-        given = [f"{name}={value:g}" for name, value in scales.items() if value is not None]
-        return f"{measure}({','.join(given)})" if given else measure
-    scale = None if declared.scale is None else scales[declared.scale]
-    return f"{measure}@{scale:g}" if own is None and scale is not None else measure
-
-
-def file_names(disparity: Sequence[Any], maps: Mapping[str, Sequence[Any]], title: str) -> dict[str, str]:
-    """The algorithm of each map from a file: `TITLE/NAME` and a hash of where both come from and how they are read."""
-    return {
-        name: f"{title}/{name} {values_hash([*map(str, disparity), *map(str, source)])[:8]}"
-        for name, source in maps.items()
-    }
-
-
 def write_files(
     folder: Path, runs: Sequence[SceneRun], curves: Sequence[SceneCurves], judged: Judged, kinds: Sequence[ErrorKind]
 ) -> int:
@@ -318,12 +279,6 @@ def write_files(
 
     The maps lie in `results/MATCHER` as a results folder that `stereogauge evaluate` reads. Returns how many files.
     """
-    from stereogauge.confidence_measures.evaluation import curve_rows, pooled_curves
-    from stereogauge.confidence_measures.files import file_stem, write_maps
-    from stereogauge.figures.confidence import confidence_picture, reliability_data, sparsification_data
-    from stereogauge.figures.pictures import save_picture
-    from stereogauge.tables.formats import csv_table
-
     facts = judged.facts(runs)
     labels = {name: measure_label(name) for run in runs for name in run.maps}
     shown = [*curves, pooled_curves(curves)] if len(curves) > 1 else list(curves)
@@ -356,10 +311,6 @@ def write_files(
 
 
 def _by_error(runs: Sequence[SceneRun], kind: ErrorKind, labels: Mapping[str, str], facts: str) -> Chart:
-    from stereogauge.confidence_measures.sparsification import sparsify_by
-    from stereogauge.figures.confidence import error_data
-
-    shown = [run for run in runs if kind.rule != "bad-z" or (run.calibration is not None and run.calibration.metric)]
     curves = {
         run.scene: {
             name: sparsify_by(
@@ -367,6 +318,7 @@ def _by_error(runs: Sequence[SceneRun], kind: ErrorKind, labels: Mapping[str, st
             )
             for name, values in run.maps.items()
         }
-        for run in shown
+        for run in runs
+        if kind.rule != "bad-z" or (run.calibration is not None and run.calibration.metric)
     }
     return error_data(curves, kind, labels=labels, caption=f"{facts}; {kind.words}; estimated pixels only.")

@@ -5,21 +5,23 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import numpy as np
 import typer
 
 from stereogauge.cli import options
 from stereogauge.cli.output import say, step_bar
 from stereogauge.errors import FileError, StereogaugeError
 from stereogauge.io.content import suffix_of
-from stereogauge.io.encodings import ENCODINGS, encoding_called, is_depth
+from stereogauge.io.encodings import ENCODINGS, encoding_called, is_depth, write_disparity
+from stereogauge.io.files import DisparityFile
+from stereogauge.io.images import read_image
 from stereogauge.io.remote import is_remote
-
-if TYPE_CHECKING:
-    from stereogauge.model import Calibration, DisparityMap
+from stereogauge.io.writing import exists, write_ply
 
 READABLE = "; ".join(f"{encoding.id}: {encoding.files}" for encoding in ENCODINGS.values())
+CLOUD = ".ply"
 WRITABLE = ", ".join(encoding.id for encoding in ENCODINGS.values() if encoding.writer is not None)
 
 
@@ -56,16 +58,21 @@ def command(
     if len(paths) < 2:
         raise FileError("Give at least one map to read and, last, the file or folder to write.")
     targets = target_names(paths[:-1], paths[-1], target_encoding)
-    if not force:
-        _refuse_existing(targets)
+    existing = [] if force else [target for target in targets if exists(target)]
+    if existing:
+        others = f" (and {len(existing) - 1} more)" if len(existing) > 1 else ""
+        raise FileError(f"{existing[0]}: exists already{others}; give --force to replace it.")
     if target_encoding == "middlebury" and target_scale is None:
-        target_scale, scale = _output_scale(paths, source_encoding, scale)
+        # The one scale is that of the output, where the suffixes of the inputs say all of theirs.
+        suffixes = {suffix for encoding in ENCODINGS.values() for suffix in encoding.suffixes}
+        if scale is None or source_encoding is not None or any(suffix_of(path) not in suffixes for path in paths[:-1]):
+            raise FileError(
+                "--to middlebury needs the stored value per pixel of disparity: give --to-scale, for example 4."
+            )
+        target_scale, scale = scale, None
     for target in targets:
-        if not _is_cloud(target):
+        if suffix_of(target) != CLOUD:
             options.check_target(target, target_encoding, target_scale)
-    from stereogauge.io.encodings import write_disparity
-    from stereogauge.io.files import DisparityFile
-
     known = camera.calibration()
 
     def convert(source: str, target: str) -> None:
@@ -81,11 +88,19 @@ def command(
         ).read()
         if not is_remote(target):
             Path(target).parent.mkdir(parents=True, exist_ok=True)
-        if _is_cloud(target):
-            sys.stdout.write(f"{source} → {target}: {write_cloud(target, disparity, known, colours, centre)} points\n")
-            return
-        write_disparity(target, disparity, encoding=target_encoding, scale=target_scale)
-        sys.stdout.write(f"{source} → {target}: {_described(disparity)}\n")
+        if suffix_of(target) == CLOUD:
+            if not known.metric:
+                raise FileError(
+                    f"{target}: a point cloud needs depth; give --calib, or --focal in px and --baseline in metres."
+                )
+            points = known.points(disparity, centre)
+            done = f"{write_ply(target, points, None if colours is None else read_image(colours))} points"
+        else:
+            write_disparity(target, disparity, encoding=target_encoding, scale=target_scale)
+            values = disparity[np.isfinite(disparity)]
+            spread = f"{values.min():g} to {values.max():g} px" if values.size else "no value at all"
+            done = f"{disparity.shape[1]} × {disparity.shape[0]}, {values.size / disparity.size:.1%} known, {spread}"
+        sys.stdout.write(f"{source} → {target}: {done}\n")
 
     pairs = list(zip(paths[:-1], targets, strict=True))
     failures = 0
@@ -104,48 +119,6 @@ def command(
         raise typer.Exit(2)
 
 
-def write_cloud(
-    target: str,
-    disparity: DisparityMap,
-    calibration: Calibration,
-    colours: str | None,
-    centre: tuple[float, float] | None,
-) -> int:
-    """Write the points of a map as PLY; the number of them."""
-    from stereogauge.io.images import read_image
-    from stereogauge.io.writing import write_ply
-
-    if not calibration.metric:
-        raise FileError(
-            f"{target}: a point cloud needs depth; give --calib, or --focal in px and --baseline in metres."
-        )
-    points = calibration.points(disparity, centre)
-    return write_ply(target, points, None if colours is None else read_image(colours))
-
-
-def _output_scale(paths: list[str], source_encoding: str | None, scale: float | None) -> tuple[float, float | None]:
-    """The scale of the output, and that of the input, which needs none where its suffix says all."""
-    known = {suffix for encoding in ENCODINGS.values() for suffix in encoding.suffixes}
-    if scale is None or source_encoding is not None or any(suffix_of(path) not in known for path in paths[:-1]):
-        raise FileError(
-            "--to middlebury needs the stored value per pixel of disparity: give --to-scale, for example 4."
-        )
-    return scale, None
-
-
-def _is_cloud(target: str) -> bool:
-    return suffix_of(target) == ".ply"
-
-
-def _described(disparity: DisparityMap) -> str:
-    import numpy as np
-
-    height, width = disparity.shape
-    known = disparity[np.isfinite(disparity)]
-    values = f"{known.min():g} to {known.max():g} px" if known.size else "no value at all"
-    return f"{width} × {height}, {known.size / disparity.size:.1%} known, {values}"
-
-
 def target_names(sources: list[str], target: str, encoding: str | None) -> list[str]:
     """Where each source goes: the file that was named, or a file of the same stem in the folder that was named."""
     into_folder = len(sources) > 1 or target.endswith("/") or (not is_remote(target) and Path(target).is_dir())
@@ -161,12 +134,3 @@ def target_names(sources: list[str], target: str, encoding: str | None) -> list[
             f"{twice[0]}: several inputs would be written to this file; convert them into separate folders."
         )
     return names
-
-
-def _refuse_existing(targets: list[str]) -> None:
-    from stereogauge.io.writing import exists
-
-    existing = [target for target in targets if exists(target)]
-    if existing:
-        others = f" (and {len(existing) - 1} more)" if len(existing) > 1 else ""
-        raise FileError(f"{existing[0]}: exists already{others}; give --force to replace it.")

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from stereogauge.cli.options import ListingFormat
 from stereogauge.cli.output import print_entry, print_json, say, step_bar
+from stereogauge.datasets import families, family_of
+from stereogauge.datasets.declaration import MANIFEST, DatasetFamily
+from stereogauge.datasets.download import fetch as fetch_archives
+from stereogauge.datasets.download import official_archives
+from stereogauge.datasets.layout import folder_layout, list_results, wrong_folder
 from stereogauge.errors import DatasetError
-
-if TYPE_CHECKING:
-    from stereogauge.datasets.declaration import DatasetFamily
+from stereogauge.text import json_value
 
 app = typer.Typer(invoke_without_command=True, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -23,7 +26,6 @@ def listing(context: typer.Context, form: ListingFormat = "table") -> None:
     """List the known datasets with how to get them; see also `show NAME` and `fetch NAME`."""
     if context.invoked_subcommand is not None:
         return
-    from stereogauge.datasets import families
 
     rows = [_declaration(family) for _, family in sorted(families().items())]
     if form == "json":
@@ -40,15 +42,13 @@ def show(
     form: ListingFormat = "table",
 ) -> None:
     """Print how the dataset's folder must look, its variants and options, terms and citation."""
-    from stereogauge.datasets import family_of
-
     row = _declaration(family_of(name)[0])
     if form == "json":
         print_json(row)
         return
     for key, value in row.items():
-        lines = [f"{inner}: {text}" for inner, text in value.items()] if isinstance(value, dict) else [str(value)]
         if value:
+            lines = [f"{inner}: {text}" for inner, text in value.items()] if isinstance(value, dict) else [str(value)]
             print_entry(key, lines, indent=10)
 
 
@@ -61,9 +61,6 @@ def init(
 ) -> None:
     """Write the manifest of a folder of your own, stereogauge.toml, as far as its file names allow."""
     import tomli_w
-
-    from stereogauge.datasets.declaration import MANIFEST
-    from stereogauge.datasets.layout import folder_layout, list_results, wrong_folder
 
     path = root / MANIFEST
     if path.exists() and not force:
@@ -84,9 +81,6 @@ def fetch(
     keep: Annotated[bool, typer.Option("--keep-archives", help="Keep the archives after unpacking.")] = False,
 ) -> None:
     """Download, check and unpack the official archives where their terms allow it; run again to continue."""
-    from stereogauge.datasets.download import fetch as fetch_archives
-    from stereogauge.datasets.download import official_archives
-
     family, archives = official_archives(name)
     say(f"{family.name}: {len(archives)} file(s). Terms: {family.terms}")
     with step_bar(lines=True) as show:
@@ -103,15 +97,8 @@ def fetch(
 
 
 def _declaration(family: DatasetFamily) -> dict[str, Any]:
+    names = ("id", "name", "layout", "variants", "options", "obtain", "fetchable", "terms", "citation", "homepage")
     return {
-        "id": family.id,
-        "name": family.name,
-        "layout": family.layout,
-        "variants": dict(family.variants),
-        "options": dict(family.options),
-        "obtain": family.obtain,
-        "fetchable": "yes" if family.archives else "",
-        "terms": family.terms,
-        "citation": family.citation,
-        "homepage": family.homepage,
+        name: ("yes" if family.archives else "") if name == "fetchable" else json_value(getattr(family, name))
+        for name in names
     }

@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from stereogauge import store as stores
 from stereogauge.cli.output import print_scores, progress, say
+from stereogauge.datasets import load_dataset
+from stereogauge.evaluation.run import make_plan, run_plan
+from stereogauge.evaluation.stored_maps import store_origins
+from stereogauge.figures.galleries import write_pictures
+from stereogauge.io import write_disparity
+from stereogauge.matching.run import match
+from stereogauge.model import DisparityMap, ResultSet, Scene
 from stereogauge.protocol import load_protocol
-
-if TYPE_CHECKING:
-    from stereogauge.model import DisparityMap, ResultSet, Scene
+from stereogauge.ranking.profile import load_profile
 
 MATCHERS = {"census SGM": "sgm", "OpenCV SGBM": "opencv-sgbm", "OpenCV BM": "opencv-bm"}
 DAMAGES = {"truth, edges fattened": "fatten-foreground", "truth, blurred": "blur", "truth with holes": "holes"}
@@ -33,11 +38,6 @@ def command(
     the ground truth, evaluates all of them, prints the scores, leaves maps, pictures, a store and a report in a folder,
     and ends with the answer: which of the matchers to take for driver assistance.
     """
-    from stereogauge.datasets import load_dataset
-    from stereogauge.evaluation.run import make_plan, run_plan
-    from stereogauge.figures.galleries import write_pictures
-    from stereogauge.ranking.profile import load_profile
-
     dataset = load_dataset("motorcycle")
     scene = next(iter(dataset))
     protocol = load_protocol("default").replace(
@@ -61,7 +61,6 @@ def command(
 
 def _report(out: Path, matchers: list[str]) -> str:
     """Write the report of the matchers, whose first page is the answer, and return its sentence."""
-    from stereogauge.evaluation.stored_maps import store_origins
     from stereogauge.report.build import build
     from stereogauge.report.content import ReportOptions, write_report
 
@@ -77,9 +76,6 @@ def _report(out: Path, matchers: list[str]) -> str:
 
 def _maps(scene: Scene, folder: Path) -> list[ResultSet]:
     """Every map as a file, as an algorithm's results would be."""
-    from stereogauge.io import write_disparity
-    from stereogauge.matching.run import match
-    from stereogauge.model import ResultSet
     from stereogauge.study.damage import damage_called, ground_truth_of
 
     truth = ground_truth_of(scene)

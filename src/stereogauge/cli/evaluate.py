@@ -11,13 +11,13 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import msgspec
 import typer
 
 from stereogauge import store as stores
-from stereogauge.cli import INTERRUPTED, options
+from stereogauge.cli import options
 from stereogauge.cli.output import (
     gathering,
     print_basis,
@@ -30,13 +30,17 @@ from stereogauge.cli.output import (
     upright,
 )
 from stereogauge.cli.running import Workers, chosen_scenes, found_results, made_maps, print_layout
+from stereogauge.datasets.plausibility import doubt_lines
 from stereogauge.errors import StereogaugeError
+from stereogauge.evaluation.fingerprints import ContentHashes, contents_hash
+from stereogauge.evaluation.progress import Reading
+from stereogauge.evaluation.run import Plan, Summary, check_origins, make_plan, run_plan
+from stereogauge.scores.column import columns_of
 from stereogauge.scores.scope import LEAST_COVERAGE
+from stereogauge.scores.score import Failure
+from stereogauge.store import Store
+from stereogauge.tables.score_table import score_table
 from stereogauge.text import counted, shortened
-
-if TYPE_CHECKING:
-    from stereogauge.evaluation.run import Plan, Summary
-    from stereogauge.store import Store
 
 FAILURES_SHOWN = 10
 WATCH_EVERY = 2.0
@@ -78,13 +82,10 @@ def command(
     if not results and not matcher:
         raise StereogaugeError("Nothing to evaluate: give folders of results, or --matcher.")
     protocol, wanted = measured.choice, options.listed(scenes)
+    limits = {"time_limit": time_limit, "memory_limit": memory_limit}
 
     def plan_again(opened: Store, workers: Workers) -> Plan:
         """What the store lacks of the files as they are now; maps that a matcher could not make are failures."""
-        from stereogauge.evaluation.fingerprints import ContentHashes
-        from stereogauge.evaluation.progress import Reading
-        from stereogauge.evaluation.run import check_origins, make_plan
-        from stereogauge.scores.score import Failure
 
         data = chosen_scenes(dataset, wanted, files)
         print_layout(dataset, data)
@@ -94,13 +95,14 @@ def command(
         found = list(itertools.chain(*found_results(results or (), data, files.reading, whole)))
         if not replace:
             check_origins(opened, data, found)
-        failures: list[Failure] = []
+        failures: tuple[Failure, ...] = ()
         if matcher:
-            limits = {"time_limit": time_limit, "memory_limit": memory_limit}
             made = made_maps(matcher, data, workers, ContentHashes(opened), maps=maps, ndisp=ndisp, **limits)
-            found = [*found, *made.results]
-            for algorithm, scene, reason, detail in made.failures:
-                failures.append(Failure(data.name, scene, algorithm, protocol.scoring_hash, reason, detail))
+            found += made.results
+            failures = tuple(
+                Failure(data.name, scene, algorithm, protocol.scoring_hash, reason, detail)
+                for algorithm, scene, reason, detail in made.failures
+            )
         reading = Reading(progress("file", "read"))
         hashes = ContentHashes(opened, reading, again=rehash)
         try:
@@ -109,25 +111,21 @@ def command(
             reading.finish()
         return msgspec.structs.replace(plan, unreadable=(*plan.unreadable, *failures))
 
-    try:
-        with Workers(jobs, cluster) as workers, _interruption() as pressed, stores.open_store(store) as opened:
-            plan = plan_again(opened, workers)
-            if dry_run:
-                _print_plan(plan, form)
-            elif not plan.cells and not plan.unreadable and not watch:
-                say(f"nothing to compute: {plan.stored} cells are stored{_gaps(plan)} → {opened.name}")
-                _print_scores(plan, opened, form)
-            else:
-                failures = _run(plan, opened, workers, form)
-                while watch:
-                    if pressed.wait(WATCH_EVERY):
-                        raise KeyboardInterrupt
-                    _run(plan_again(opened, workers), opened, workers, form)
-                if failures:
-                    raise typer.Exit(1)
-    except KeyboardInterrupt:
-        say("interrupted; everything finished is stored, and the same command continues from there")
-        raise typer.Exit(INTERRUPTED) from None
+    with Workers(jobs, cluster) as workers, _interruption() as pressed, stores.open_store(store) as opened:
+        plan = plan_again(opened, workers)
+        if dry_run:
+            _print_plan(plan, form)
+        elif not plan.cells and not plan.unreadable and not watch:
+            say(f"nothing to compute: {plan.stored} cells are stored{_gaps(plan)} → {opened.name}")
+            _print_scores(plan, opened, form)
+        else:
+            failures = _run(plan, opened, workers, form)
+            while watch:
+                if pressed.wait(WATCH_EVERY):
+                    raise KeyboardInterrupt
+                _run(plan_again(opened, workers), opened, workers, form)
+            if failures:
+                raise typer.Exit(1)
 
 
 @contextlib.contextmanager
@@ -151,8 +149,6 @@ def _interruption() -> Iterator[threading.Event]:
 
 def _run(plan: Plan, store: Store, workers: Workers, form: options.Format) -> int:
     """Compute what is planned, if anything, and print the scores; the number of failures."""
-    from stereogauge.evaluation.run import run_plan
-
     if not plan.cells and not plan.unreadable:
         return 0
     started = time.perf_counter()
@@ -167,9 +163,6 @@ def _run(plan: Plan, store: Store, workers: Workers, form: options.Format) -> in
 
 def _print_scores(plan: Plan, store: Store, form: options.Format) -> None:
     """The scores of the evaluated algorithms, over the scenes as the protocol says."""
-    from stereogauge.scores.column import columns_of
-    from stereogauge.tables.score_table import score_table
-
     protocol, dataset = plan.protocol, plan.dataset
     algorithms = [result.name for result in plan.results]
     cube = store.cube(dataset=dataset.name, protocol=protocol.scoring_hash)
@@ -187,7 +180,6 @@ def _print_scores(plan: Plan, store: Store, form: options.Format) -> None:
 
 
 def _print_plan(plan: Plan, form: options.Format) -> None:
-    out = sys.stdout.write
     amounts = (
         f"{plan.cells} cells ({plan.scores} scores) to compute, {plan.stored} stored, {len(plan.gaps)} without a map"
     )
@@ -198,13 +190,12 @@ def _print_plan(plan: Plan, form: options.Format) -> None:
             [{"scene": scene, "algorithm": cell.algorithm, "scores": len(cell.columns)} for scene, cell in cells], form
         )
         return
-    out(f"{amounts}\n")
+    lines = [amounts]
     for group in plan.scenes:
-        columns = {str(column): None for cell in group.cells for column in cell.columns}
-        algorithms = ", ".join(cell.algorithm for cell in group.cells)
-        out(f"{group.scene.id}: {algorithms}: {', '.join(columns)}\n")
-    for failure in plan.unreadable:
-        out(f"{failure.scene}: {failure.algorithm}: cannot be computed: {failure.reason}\n")
+        columns = dict.fromkeys(str(column) for cell in group.cells for column in cell.columns)
+        lines.append(f"{group.scene.id}: {', '.join(cell.algorithm for cell in group.cells)}: {', '.join(columns)}")
+    lines += [f"{one.scene}: {one.algorithm}: cannot be computed: {one.reason}" for one in plan.unreadable]
+    sys.stdout.write("\n".join([*lines, ""]))
 
 
 def _gaps(plan: Plan) -> str:
@@ -215,15 +206,10 @@ def _gaps(plan: Plan) -> str:
 
 
 def _print_summary(summary: Summary, plan: Plan, seconds: float, store: Store) -> None:
-    from stereogauge.datasets.plausibility import doubt_lines
-    from stereogauge.evaluation.fingerprints import contents_hash
-
-    parts = [f"{counted(summary.done, 'cell')} computed in {seconds:.1f} s", f"{summary.stored} stored before"]
-    if summary.retried:
-        parts.append(f"{summary.retried} tried again after a lost worker")
-    if summary.failures:
-        parts.append(f"{len(summary.failures)} failed")
-    say(", ".join(parts) + f"{_gaps(plan)} → {store.name}")
+    done = f"{counted(summary.done, 'cell')} computed in {seconds:.1f} s, {summary.stored} stored before"
+    retried = f", {summary.retried} tried again after a lost worker" if summary.retried else ""
+    failed = f", {len(summary.failures)} failed" if summary.failures else ""
+    say(f"{done}{retried}{failed}{_gaps(plan)} → {store.name}")
     print_reading([group.scene for group in plan.scenes], plan.results)
     print_basis(plan.protocol, contents_hash(plan.contents), [group.scene for group in plan.scenes])
     print_repeated(store)

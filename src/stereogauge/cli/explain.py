@@ -6,23 +6,27 @@ import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from stereogauge.cli import options
 from stereogauge.cli.output import print_json, print_tables, save_figures, say
+from stereogauge.decision.explain import Explanation, explained
+from stereogauge.decision.pixels import Contrast, pair_contrasts, pixel_agreement, two_class_column
+from stereogauge.decision.source import Source, purpose_of
+from stereogauge.decision.verdict import Settings
 from stereogauge.errors import StereogaugeError
+from stereogauge.evaluation.stored_maps import Origins, store_origins
+from stereogauge.figures import decision as data
 from stereogauge.figures.chart import Chart
+from stereogauge.figures.decision import error_curves_data
+from stereogauge.figures.pictures import PictureFigure, save_picture
+from stereogauge.ranking.profile import parse_weights
+from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import Scope
-from stereogauge.tables.table import share, table, words
-
-if TYPE_CHECKING:
-    from stereogauge.decision.explain import Explanation
-    from stereogauge.decision.pixels import Contrast
-    from stereogauge.evaluation.stored_maps import Origins
-    from stereogauge.figures.pictures import PictureFigure
-    from stereogauge.scores.cube import ScoreCube
+from stereogauge.tables.decision_tables import explanation_tables
+from stereogauge.tables.table import share, table
 
 
 def command(
@@ -47,13 +51,6 @@ def command(
     most. Without A and B it looks at all algorithms: where many fail, which pairs complement each other, and the error
     curve over all thresholds.
     """
-    from stereogauge.decision.explain import explained
-    from stereogauge.decision.pixels import pair_contrasts, two_class_column
-    from stereogauge.decision.source import Source, purpose_of
-    from stereogauge.decision.verdict import Settings
-    from stereogauge.evaluation.stored_maps import store_origins
-    from stereogauge.tables.decision_tables import explanation_tables
-
     if (first is None) != (second is None):
         raise StereogaugeError(f"An explanation compares two algorithms; found only {first!r}. Name a second one.")
     options.make_folder(out)
@@ -64,7 +61,7 @@ def command(
         if first is None or second is None:
             _all_algorithms(cube, origins, column or two_class_column(cube), out, form)
             return
-        purpose = purpose_of(cube, profile, options.weights(weight), scope.proportions)
+        purpose = purpose_of(cube, profile, parse_weights(weight), scope.proportions)
         found = explained(
             Source(cube, stored, store), first, second,
             Settings(alpha=alpha, missing=scope.missing, tolerance=tolerance), purpose,
@@ -89,9 +86,6 @@ def _steps(verb: str) -> Callable[[str], None]:
 
 
 def _write(found: Explanation, contrasts: Sequence[Contrast], out: Path) -> None:
-    from stereogauge.figures import decision as data
-    from stereogauge.figures.pictures import save_picture
-
     figures: dict[str, Chart | PictureFigure] = {"difference": data.difference_bars_data(found)}
     for one in contrasts:
         name = one.scene.id.replace("/", "-")
@@ -107,10 +101,6 @@ def _write(found: Explanation, contrasts: Sequence[Contrast], out: Path) -> None
 
 
 def _all_algorithms(cube: ScoreCube, origins: Origins, column: str, out: Path | None, form: options.Format) -> None:
-    from stereogauge.decision.pixels import pixel_agreement
-    from stereogauge.figures.decision import error_curves_data
-    from stereogauge.figures.pictures import save_picture
-
     complete = [a for a in cube.algorithms if all(origins.source(a, s) is not None for s in cube.scenes)]
     for name in cube.algorithms:
         if name not in complete:
@@ -120,7 +110,7 @@ def _all_algorithms(cube: ScoreCube, origins: Origins, column: str, out: Path | 
             f"A view of all algorithms needs the maps of two on every scene; found {', '.join(complete) or 'none'}."
         )
     found = pixel_agreement(origins, complete, cube.scenes, column, _steps("reading"))
-    rows = [[words(p.first), words(p.second), share(p.covers, 1), share(p.added, 1)] for p in found.pairs[:20]]
+    rows = [[p.first, p.second, share(p.covers, 1), share(p.added, 1)] for p in found.pairs[:20]]
     header = ["first", "second", "one of them is right", "more than the better one alone"]
     notes = [] if form is options.Format.table else [found.text]
     if form is options.Format.table:

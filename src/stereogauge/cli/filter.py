@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from stereogauge.cli import options
 from stereogauge.cli.output import print_rows, say
+from stereogauge.confidence_measures.files import read_confidence
+from stereogauge.confidence_measures.filtering import FILLS, gains
+from stereogauge.confidence_measures.filtering import filter as filtered
+from stereogauge.datasets.results.manifest import manifest_beside, of_map
 from stereogauge.errors import FileError, check_one_size, unknown_name
-
-if TYPE_CHECKING:
-    from stereogauge.model import Better
-
-FILLS = "none, row, median, background or classes"
+from stereogauge.io.encodings import write_disparity
+from stereogauge.io.files import DisparityFile, load_mask
+from stereogauge.io.images import read_pixels
+from stereogauge.model import Better
 
 
 def command(
@@ -29,7 +32,7 @@ def command(
     files: Annotated[options.Files, options.only(options.Files, "encoding", "scale", *options.GROUND_TRUTH)],
     density: Annotated[list[float] | None, "Keep this share of the pixels, 0 … 1; repeatable."] = None,
     threshold: Annotated[list[float] | None, "Keep confidence values up to this; repeatable."] = None,
-    fill: Annotated[str, f"What removed pixels become: {FILLS}."] = "none",
+    fill: Annotated[str, f"What removed pixels become: {', '.join([*FILLS][:-1])} or {[*FILLS][-1]}."] = "none",
     classes: Annotated[Path | None, "Classes of the left-right check, as `match --classes` writes them."] = None,
     gt: Annotated[str | None, "Ground truth: print what the filter gains."] = None,
     bad: Annotated[float, typer.Option(help="A pixel is bad where its error exceeds this many px.", min=0)] = 3.0,
@@ -41,12 +44,6 @@ def command(
 
     With --gt one table shows density and bad pixels as given, after each cut, and after filling; --out writes the map.
     """
-    from stereogauge.confidence_measures.files import ConfidenceSource
-    from stereogauge.confidence_measures.filtering import FILLS, gains
-    from stereogauge.confidence_measures.filtering import filter as filtered
-    from stereogauge.io.files import DisparityFile, load_mask
-    from stereogauge.io.images import read_pixels
-
     if fill not in FILLS:
         raise unknown_name("fill rule", fill, FILLS)
     if not density and not threshold:
@@ -55,49 +52,35 @@ def command(
         raise FileError("Say what to do with the result: --out FILE writes it, --gt FILE shows what it gains.")
     path, better = _directed(confidence)
     estimate = DisparityFile(disparity, files.encoding, files.scale).read()
-    order = ConfidenceSource(path, better).read()
+    order = read_confidence(path, higher_is_better=False)  # in the numbers of the file, in which thresholds are meant
     check_one_size(path, order.shape, disparity, estimate.shape)
-    labels = None if classes is None else read_pixels(classes)
-    # The map is read as lower = sure; a threshold is meant in the numbers of the file.
-    limits = [one if better == "lower" else -one for one in threshold or ()]
-    common: dict[str, Any] = {"fill": fill, "classes": labels}
+    common: dict[str, Any] = {
+        "fill": fill,
+        "classes": None if classes is None else read_pixels(classes),
+        "higher_is_better": better == "higher",
+    }
     if gt is not None:
         truth = DisparityFile(gt, **files.truth_decoding(gt)).read()
         inside = None if mask is None else load_mask(mask)
-        found = gains(estimate, order, truth, density or (), thresholds=limits, bad=bad, mask=inside, **common)
-        print_rows(_named(found, threshold or (), better), form)
+        cuts: dict[str, Any] = {"densities": density or (), "thresholds": threshold or ()}
+        print_rows(gains(estimate, order, truth, **cuts, bad=bad, mask=inside, **common), form)
     if out is not None:
-        from stereogauge.io.encodings import write_disparity
-
-        cut: dict[str, Any] = {"threshold": limits[-1]} if limits else {"density": (density or [1.0])[-1]}
+        cut: dict[str, Any] = {"threshold": threshold[-1]} if threshold else {"density": (density or [1.0])[-1]}
         options.make_folder(out.parent)
         write_disparity(out, filtered(estimate, order, **cut, **common))
         say(f"{out} written")
 
 
-def _named(rows: list[dict[str, Any]], thresholds: list[float] | tuple[()], better: Better) -> list[dict[str, Any]]:
-    """Thresholds in the numbers of the file."""
-    sign = "≤" if better == "lower" else "≥"
-    factor = 1 if better == "lower" else -1
-    written = {f"confidence ≤ {factor * one:g}": f"confidence {sign} {one:g}" for one in thresholds}
-    for row in rows:
-        first, comma, rest = str(row["step"]).partition(",")
-        row["step"] = written.get(first, first) + comma + rest
-    return rows
-
-
 def _directed(text: str) -> tuple[str, Better]:
     """The file and its direction, stated behind it or by the results.toml beside or above it."""
-    from stereogauge.datasets.results.manifest import manifest_beside, of_map
 
     directions: tuple[Better, ...] = ("lower", "higher")
     for direction in directions:
         if text.endswith(f":{direction}"):
             return text.removesuffix(f":{direction}"), direction
     file = Path(text)
-    stated = of_map(manifest_beside(file.absolute().parent).confidence.better, file.stem)
-    if stated is None:
-        stated = of_map(manifest_beside(file.absolute().parent).confidence.better, file.parent.name)
+    choice = manifest_beside(file.absolute().parent).confidence.better
+    stated = of_map(choice, file.stem) or of_map(choice, file.parent.name)
     if stated is None:
         raise FileError(f"{text} does not say whether lower or higher is better; write {text}:lower or {text}:higher.")
     return text, stated

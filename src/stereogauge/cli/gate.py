@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 from msgspec.structs import replace
 
 from stereogauge.cli import options
 from stereogauge.cli.output import print_tables, say
+from stereogauge.decision.gate import gate, parse_limit
 from stereogauge.errors import StereogaugeError, UnknownNameError, unknown_name
 from stereogauge.protocol import Protocol
+from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import Scope
-
-if TYPE_CHECKING:
-    from stereogauge.decision.gate import Gate
-    from stereogauge.scores.cube import ScoreCube
-    from stereogauge.store import Store
+from stereogauge.store import Store
+from stereogauge.tables.decision_tables import gate_table
+from stereogauge.tables.formats import markdown_table
 
 FINDING = 1
 SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -35,16 +35,11 @@ def command(
             "--max", metavar="LIMIT", help="bad@1:nonocc=+0.1, =+5% of the old score, or =12 (a value); repeatable."
         ),
     ] = None,
-    algorithm: Annotated[
-        list[str] | None, typer.Option(help="Only this one, or NEW=OLD where its name has changed; repeatable.")
-    ] = None,
-    per_scene: Annotated[bool, typer.Option("--per-scene", help="Check every scene on its own, too.")] = False,
-    significant: Annotated[
-        bool,
-        typer.Option("--significant", help="Accept a rise that a test cannot distinguish from chance."),
-    ] = False,
+    algorithm: Annotated[list[str] | None, "Only this one, or NEW=OLD where its name has changed; repeatable."] = None,
+    per_scene: Annotated[bool, "Check every scene on its own, too."] = False,
+    significant: Annotated[bool, "Accept a rise that a test cannot distinguish from chance."] = False,
     alpha: options.Alpha = 0.05,
-    junit: Annotated[Path | None, typer.Option(help="Write the checks as JUnit XML.")] = None,
+    junit: Annotated[Path | None, "Write the checks as JUnit XML."] = None,
     everything: Annotated[bool, typer.Option("--all", help="Show every check, not only what got worse.")] = False,
     allow_missing: Annotated[
         bool,
@@ -61,9 +56,6 @@ def command(
     Both stores must hold scores under the same protocol. Algorithms and scenes that only the baseline has, maps that
     could not be read and scenes with other ground truth fail, too.
     """
-    from stereogauge.decision.gate import gate, parse_limit
-    from stereogauge.tables.decision_tables import gate_table
-
     if not largest:
         raise StereogaugeError("A gate needs at least one limit, for example --max bad@1:nonocc=+0.1.")
     limits = [parse_limit(text) for text in largest]
@@ -89,10 +81,13 @@ def command(
         junit.write_text(found.junit(), encoding="utf-8")
     if form == "github":
         sys.stdout.write(found.annotations())
-        _write_summary(found)
+        summary = os.environ.get(SUMMARY)
+        if summary:
+            with open(summary, "a", encoding="utf-8") as file:
+                checks = markdown_table(gate_table(found, everything=True))
+                file.write(f"### Stereogauge gate\n\n{found.sentence}\n\n{checks}")
     elif form != "table" or everything or any(not check.kept for check in found.checks):
-        shown = gate_table(found, everything=everything or form == "json")
-        print_tables([shown], options.Format(form))
+        print_tables([gate_table(found, everything=everything or form == "json")], options.Format(form))
     say(found.sentence)
     if not found.passed:
         raise typer.Exit(FINDING)
@@ -101,24 +96,11 @@ def command(
 def _failures(store: Store, cube: ScoreCube) -> dict[tuple[str, str], str]:
     """The reasons for maps that could not be measured, by algorithm and scene of a cube."""
     named = dict(zip(cube.scene_keys, cube.scenes, strict=True))
-    found = [one for one in store.failures() if one.protocol == cube.protocol]
     return {
         (one.algorithm, named.get((one.dataset, one.scene), one.scene)): one.reason
-        for one in found
-        if one.dataset in cube.datasets
+        for one in store.failures()
+        if one.protocol == cube.protocol and one.dataset in cube.datasets
     }
-
-
-def _write_summary(found: Gate) -> None:
-    """Append the checks to the summary of a step, where GitHub names its file."""
-    from stereogauge.tables.decision_tables import gate_table
-    from stereogauge.tables.formats import markdown_table
-
-    path = os.environ.get(SUMMARY)
-    if path:
-        checks = markdown_table(gate_table(found, everything=True))
-        with open(path, "a", encoding="utf-8") as file:
-            file.write(f"### Stereogauge gate\n\n{found.sentence}\n\n{checks}")
 
 
 def _names(given: list[str] | None, new: tuple[str, ...], old: tuple[str, ...]) -> dict[str, str] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,11 +11,10 @@ from stereogauge.cli import options
 from stereogauge.cli.options import ListingFormat
 from stereogauge.cli.output import print_json, print_tables, say, working
 from stereogauge.cli.running import chosen_scenes
+from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import DatasetError
+from stereogauge.evaluation.published import WAYS, agreements, in_words, read_published
 from stereogauge.tables.table import of_records
-
-if TYPE_CHECKING:
-    from stereogauge.evaluation.published import Agreement
 
 NOT_FOUND = 1
 
@@ -27,7 +26,7 @@ def command(
     dataset: Annotated[str, typer.Argument(metavar="DATASET[:ROOT]", help="What the maps are of.")],
     results: Annotated[str, typer.Argument(metavar="RESULTS", help="The maps behind the numbers: a folder or a .zip.")],
     files: Annotated[options.Files, options.without("gt_encoding", "gt_scale", "resize")],
-    row: Annotated[str | None, typer.Option(help="Which row of the table, by its first column.")] = None,
+    row: Annotated[str | None, "Which row of the table, by its first column."] = None,
     scenes: options.Scenes = None,
     form: ListingFormat = "table",
 ) -> None:
@@ -35,9 +34,6 @@ def command(
 
     Exit code 0: every number was found; 1: some were not; 2: the input itself is wrong.
     """
-    from stereogauge.datasets.results.find import find_results
-    from stereogauge.evaluation.published import WAYS, agreements, in_words, read_published
-
     numbers = read_published(published, row)
     data = chosen_scenes(dataset, scenes)
     found = find_results(results, data, **files.reading).results
@@ -52,8 +48,22 @@ def command(
     missing = [number for number in numbers if not any(one.number == number for one in agreeing)]
     if form == "json":
         named = [
-            {"name": one.name, "printed": one.text, "agreements": [_plain(by) for by in agreeing if by.number == one]}
-            for one in numbers
+            {
+                "name": number.name,
+                "printed": number.text,
+                "agreements": [
+                    {
+                        "preset": one.preset,
+                        "column": str(one.column),
+                        "how": one.how,
+                        "value": one.value,
+                        "own": one.own,
+                    }
+                    for one in agreeing
+                    if one.number == number
+                ],
+            }
+            for number in numbers
         ]
         print_json({"numbers": named})
     else:
@@ -73,8 +83,3 @@ def command(
         ]
         print_tables([of_records("agreements", rows)] if rows else [])
     raise typer.Exit(NOT_FOUND if missing else 0)
-
-
-def _plain(one: Agreement) -> dict[str, Any]:
-    column = str(one.column)
-    return {"preset": one.preset, "column": column, "how": one.how, "value": one.value, "own": one.own}

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+import cv2
+import numpy as np
 import typer
 
 from stereogauge.cli import options
 from stereogauge.cli.output import announce_memory, print_entry, print_json, print_rows, say, working
+from stereogauge.confidence_measures.files import file_stem
+from stereogauge.confidence_measures.learned import Trees
+from stereogauge.confidence_measures.measures import confidence as computed
+from stereogauge.confidence_measures.paper import PAPER
 from stereogauge.errors import MatcherError
-
-if TYPE_CHECKING:
-    from stereogauge.confidence_measures.learned import Trees
-    from stereogauge.matching.result import MatchResult
+from stereogauge.figures.pictures import render_disparity, write_png
+from stereogauge.io.encodings import write_disparity
+from stereogauge.io.writing import write_bytes
+from stereogauge.matching.declaration import matchers
+from stereogauge.matching.postprocess import POST_PARAMETERS, left_right_check
+from stereogauge.matching.result import MatchResult
+from stereogauge.matching.run import parse_parameters, prepare
 
 NO_RIGHT_MAP = "{matcher} gave no right map; try --set right_view=second-run."
 
@@ -65,8 +73,6 @@ def command(
     Writes the disparity map and prints run time and density. Every matcher also takes lr_check, median, speckle and
     fill for post-processing.
     """
-    from stereogauge.matching.run import parse_parameters, prepare
-
     if list_matchers:
         _print_matchers(form)
         return
@@ -88,39 +94,31 @@ def command(
     with working(f"matching with {prepared.matcher.id}"):
         result = prepared.run()
     # Everything is computed before anything is written: a run that cannot finish leaves no files.
-    maps = None if confidence is None else _confidence(result, names, trees, sigma, temperature)
+    maps, better = ({}, "") if confidence is None else _confidence(result, names, trees, sigma, temperature)
     labels = None if classes is None else _labels(result)
     if right_out is not None and result.right_disparity is None:
         raise MatcherError(NO_RIGHT_MAP.format(matcher=result.matcher))
-    write = functools.partial(_write, encoding=target_encoding, scale=target_scale)
-    if out is not None:
-        write(out, result.disparity)
-    elif picture is None:
+    if out is None and picture is None:
         say("the map was not kept; --out disparity.pfm writes it")
-    if right_out is not None:
-        write(right_out, result.right_disparity)
+    for path, disparity in ((out, result.disparity), (right_out, result.right_disparity)):
+        if path is not None and disparity is not None:
+            write_disparity(path, disparity, encoding=target_encoding, scale=target_scale)
+            say(f"{path} written")
     if picture is not None:
-        from stereogauge.figures.pictures import render_disparity, write_png
-
         write_png(picture, render_disparity(result.disparity, (0.0, float(ndisp - 1))))
-    if confidence is not None and maps is not None:
-        _write_confidence(confidence, *maps)
+    if confidence is not None:
+        for name, values in maps.items():
+            write_disparity(confidence / f"{file_stem(name)}.pfm", values)
+        (confidence / "results.toml").write_text(f'[confidence]\nbetter = "{better}"\n', encoding="utf-8")
+        say(f"{len(maps)} confidence map(s) in {confidence}, {better} = sure")
     if classes is not None and labels is not None:
-        _write_classes(classes, labels)
-    _print(_facts(result), form)
-
-
-def _write(path: Path, disparity: Any, encoding: str | None, scale: float | None) -> None:
-    from stereogauge.io.encodings import write_disparity
-
-    write_disparity(path, disparity, encoding=encoding, scale=scale)
-    say(f"{path} written")
+        write_bytes(classes, cv2.imencode(".png", labels)[1].tobytes())
+        say(f"{classes} written: 0 consistent, 1 occluded, 2 mismatched")
+    _print(result, form)
 
 
 def _model(path: Path | None, measures: list[str] | None) -> Trees | None:
     """The trained combination, read before anything is matched."""
-    from stereogauge.confidence_measures.learned import Trees
-
     if path is None and "learned" in (measures or ()):
         raise MatcherError("--by learned needs a trained combination: give it with --model FILE.")
     if path is None:
@@ -138,9 +136,6 @@ def _confidence(
     temperature: float | None,
 ) -> tuple[Mapping[str, Any], str]:
     """The maps by name, and which values of them are sure."""
-    from stereogauge.confidence_measures.measures import confidence as computed
-    from stereogauge.confidence_measures.paper import PAPER
-
     if result.confidence is not None and not measures and model is None:
         return {"confidence": result.confidence}, result.confidence_better
     wanted = measures or [*PAPER, "product"]
@@ -149,20 +144,8 @@ def _confidence(
         return computed(result, wanted, sigma=sigma, temperature=temperature, model=model), "lower"
 
 
-def _write_confidence(folder: Path, maps: Mapping[str, Any], better: str) -> None:
-    from stereogauge.confidence_measures.files import file_stem
-    from stereogauge.io.encodings import write_disparity
-
-    for name, values in maps.items():
-        write_disparity(folder / f"{file_stem(name)}.pfm", values)
-    (folder / "results.toml").write_text(f'[confidence]\nbetter = "{better}"\n', encoding="utf-8")
-    say(f"{len(maps)} confidence map(s) in {folder}, {better} = sure")
-
-
 def _labels(result: MatchResult) -> Any:
     """What the left-right check finds per pixel."""
-    from stereogauge.matching.postprocess import left_right_check
-
     if result.classes is not None:
         return result.classes
     right = result.right_disparity if result.right_raw is None else result.right_raw
@@ -171,53 +154,29 @@ def _labels(result: MatchResult) -> Any:
     return left_right_check(result.raw, right, result.ndisp)
 
 
-def _write_classes(path: Path, labels: Any) -> None:
-    import cv2
-
-    from stereogauge.io.writing import write_bytes
-
-    write_bytes(path, cv2.imencode(".png", labels)[1].tobytes())
-    say(f"{path} written: 0 consistent, 1 occluded, 2 mismatched")
-
-
-def _facts(result: MatchResult) -> dict[str, Any]:
-    import numpy as np
-
+def _print(result: MatchResult, form: options.Format) -> None:
     height, width = result.disparity.shape
-    return {
-        "matcher": result.matcher,
-        "width": width,
-        "height": height,
-        "ndisp": result.ndisp,
-        "density": float(np.isfinite(result.disparity).mean()),
-        "seconds": result.seconds,
-        "cpu_seconds": result.cpu_seconds,
-        "peak_memory": result.peak_memory,
-        "threads": result.threads,
-        "processor": result.processor,
-        "parameters": {name: str(value) for name, value in result.parameters.items()},
-    }
-
-
-def _print(facts: dict[str, Any], form: options.Format) -> None:
+    facts: dict[str, Any] = {"matcher": result.matcher, "width": width, "height": height, "ndisp": result.ndisp}
+    facts["density"] = float(np.isfinite(result.disparity).mean())
+    facts |= {key: getattr(result, key) for key in ("seconds", "cpu_seconds", "peak_memory", "threads", "processor")}
+    parameters = {name: str(value) for name, value in result.parameters.items()}
+    flat = {**facts, "parameters": " ".join(f"{name}={value}" for name, value in parameters.items())}
     if form is options.Format.json:
-        print_json(facts)
-        return
-    flat = {**facts, "parameters": " ".join(f"{name}={value}" for name, value in facts["parameters"].items())}
-    if form is options.Format.table:
+        print_json({**facts, "parameters": parameters})
+    elif form is options.Format.table:
         for name, value in flat.items():
             if value is not None:
                 print_entry(name, [f"{value:.4g}" if isinstance(value, float) else str(value)], indent=13)
-        return
-    print_rows([flat], form)
+    else:
+        print_rows([flat], form)
 
 
 def _print_matchers(form: options.Format) -> None:
-    from stereogauge.matching.declaration import matchers
-    from stereogauge.matching.postprocess import POST_PARAMETERS
-
-    found = [(declared.id, p) for declared in matchers().values() for p in declared.parameters]
-    found += [("every matcher", parameter) for parameter in POST_PARAMETERS.values()]
-    heads = ("matcher", "parameter", "default", "allowed", "meaning")
-    values = ((name, p.name, str(p.default), p.allowed, p.description) for name, p in found)
-    print_rows([dict(zip(heads, own, strict=True)) for own in values], form)
+    found = [(declared.id, one) for declared in matchers().values() for one in declared.parameters]
+    found += [("every matcher", one) for one in POST_PARAMETERS.values()]
+    rows = [
+        {"matcher": name, "parameter": one.name, "default": str(one.default), "allowed": one.allowed}
+        | {"meaning": one.description}
+        for name, one in found
+    ]
+    print_rows(rows, form)

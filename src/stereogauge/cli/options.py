@@ -16,18 +16,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 import typer
 
+from stereogauge.datasets.calibration import read_calibration
 from stereogauge.errors import FileError, SizeError, StereogaugeError, check_one_size
+from stereogauge.io.content import Decoding, suffix_of
+from stereogauge.io.encodings import ENCODINGS, encoding_called, encoding_to_write, is_depth, leaves_scale_open
+from stereogauge.io.files import LabelImage
 from stereogauge.loading import Declaration, convert, entry, entry_types, is_table, options_of
+from stereogauge.metrics.registry import canonical_column
+from stereogauge.model import Calibration, Scene
 from stereogauge.protocol import Protocol, load_protocol, parse_override
+from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.scope import ONLY_SURE, Names, Scope
 from stereogauge.tags import PREFIX
 from stereogauge.text import NUMBER_PATTERN
 
 if TYPE_CHECKING:
-    from stereogauge.model import Calibration, LabelImage, Scene
-    from stereogauge.scores.cube import ScoreCube
     from stereogauge.store import Store
-
 
 NAMES = re.compile(rf"(?:@{NUMBER_PATTERN}(?:,{NUMBER_PATTERN}(?=[\s,:&|()-]|$))*|[^\s,])+")
 """Names between commas or spaces; `name@1,2` is one, and so is `bad@1:depth@2,30&planar`."""
@@ -66,7 +70,8 @@ GROUND_TRUTH = ("gt_encoding", "gt_scale", "gt_unknown")
 LISTS = "repeat or separate by commas"
 SCENES, FILES, MEASURES, OUTPUT = "What to compare", "How files are read", "What to measure", "Output"
 PANELS = {"Scope": "Which scores", "CameraOptions": SCENES, "Files": FILES, "Measured": MEASURES}
-"""Headings of groups in the help."""
+HEADINGS = ("Arguments", *PANELS.values(), "Options", OUTPUT)
+"""Headings of groups in the help, in this order."""
 
 
 class Files(Declaration, frozen=True):
@@ -98,15 +103,8 @@ class Files(Declaration, frozen=True):
     @property
     def decoding(self) -> dict[str, Any]:
         """How maps become disparities, and where they lie in a folder."""
-        return {
-            "template": self.template,
-            "encoding": self.encoding,
-            "scale": self.scale,
-            "offset": self.offset,
-            "flip": self.flip,
-            "unknown": stored_values(self.unknown),
-            "crop": corner(self.crop),
-        }
+        plain = {name: getattr(self, name) for name in ("template", "encoding", "scale", "offset", "flip")}
+        return {**plain, "unknown": stored_values(self.unknown), "crop": corner(self.crop)}
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -115,8 +113,6 @@ class Files(Declaration, frozen=True):
 
     def lends_scale(self, path: str | os.PathLike[str]) -> bool:
         """Whether a ground truth that states no scale takes that of the estimates."""
-        from stereogauge.io.encodings import leaves_scale_open
-
         return self.scale is not None and self.gt_scale is None and self.gt_encoding is None and leaves_scale_open(path)
 
     def truth_decoding(self, path: str | os.PathLike[str] | None) -> dict[str, Any]:
@@ -124,8 +120,6 @@ class Files(Declaration, frozen=True):
 
         Nothing is set where nothing was stated.
         """
-        from stereogauge.io.encodings import is_depth, leaves_scale_open
-
         given: dict[str, Any] = {"encoding": self.gt_encoding, "scale": self.gt_scale}
         if given == {"encoding": None, "scale": None} and path is not None and leaves_scale_open(path):
             given = {"encoding": None if is_depth(self.encoding) else self.encoding, "scale": self.scale}
@@ -146,16 +140,12 @@ class CameraOptions(Declaration, frozen=True):
 
     def calibration(self, **given: float | None) -> Calibration:
         """The calibration of the file, over which single values go."""
-        from stereogauge.model import Calibration
-
         stated: dict[str, Any] = {"focal": self.focal, "baseline": self.baseline, "doffs": self.doffs, **given}
         stated = {name: value for name, value in stated.items() if value is not None}
         if "focal" in stated:
             stated["size"] = None  # in pixels of the maps
         if self.calib is None:
             return Calibration(**stated)
-        from stereogauge.datasets.calibration import read_calibration
-
         return msgspec.structs.replace(read_calibration(self.calib, self.cameras), **stated)
 
     def check_size(self, scene: Scene) -> None:
@@ -217,16 +207,16 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     groups: dict[str, tuple[Any, list[str]]] = {}
     for parameter in inspect.signature(command, eval_str=True).parameters.values():
         kind, *marks = typing.get_args(parameter.annotation) or (parameter.annotation,)
-        if not is_table(kind):
+        if is_table(kind):
+            left_out = frozenset[str]().union(*(mark for mark in marks if isinstance(mark, frozenset)))
+            own = [_option(kind, name) for name in entry_types(kind) if name not in left_out]
+            groups[parameter.name] = kind, [one.name for one in own]
+            parameters += own
+        else:
+            annotation = parameter.annotation
             if marks and isinstance(marks[0], str):
                 annotation = _annotated(kind, typer.Option(*_spellings(parameter.name, kind), help=marks[0]))
-                parameter = parameter.replace(annotation=annotation)
-            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-            continue
-        left_out = frozenset[str]().union(*(mark for mark in marks if isinstance(mark, frozenset)))
-        own = [_option(kind, name) for name in entry_types(kind) if name not in left_out]
-        groups[parameter.name] = kind, [one.name for one in own]
-        parameters += own
+            parameters.append(parameter.replace(annotation=annotation, kind=inspect.Parameter.KEYWORD_ONLY))
 
     @functools.wraps(command)
     def run(**given: Any) -> None:
@@ -255,8 +245,7 @@ def _option(group: Any, name: str) -> inspect.Parameter:
         metavar="NAMES" if several else "|".join(choices) or None,
         rich_help_panel=PANELS.get(group.__name__),
     )
-    # Counted from the end: fields without a default come first.
-    default = group.__struct_defaults__[group.__struct_fields__.index(name) - len(group.__struct_fields__)]
+    default = next(field.default for field in msgspec.structs.fields(group) if field.name == name)
     shown = list[str] | None if several else (str if default else str | None) if choices else kind
     annotation = _annotated(shown, option)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
@@ -315,8 +304,6 @@ def named_files(texts: list[str] | None) -> dict[str, str]:
 
 def label_image(text: str) -> LabelImage:
     """A label image with its classes from FILE:glass=7,ground=1+2."""
-    from stereogauge.io.files import LabelImage
-
     path, colon, classes = text.rpartition(":")
     if not colon or re.fullmatch(r"[^=,]+=\d+(\+\d+)*(,[^=,]+=\d+(\+\d+)*)*", classes) is None:
         raise StereogaugeError(f"--labels is written FILE:CLASS=VALUE, for example labels.png:glass=7; found {text!r}.")
@@ -347,8 +334,6 @@ def chosen_protocol(
     regions: list[str] | None = None,
 ) -> Protocol:
     """The protocol that the options of a command describe."""
-    from stereogauge.metrics.registry import canonical_column
-
     named = listed(metrics)
     given = {"metrics": None if named is None else [*map(canonical_column, named)], "regions": listed(regions)}
     changes = dict(parse_override(text) for text in overrides or ())
@@ -358,26 +343,18 @@ def chosen_protocol(
 
 def check_target(target: str, encoding: str | None, scale: float | None) -> None:
     """Refuse a name that does not say its encoding, before any work is done."""
-    from stereogauge.io.content import Decoding, suffix_of
-    from stereogauge.io.encodings import ENCODINGS, encoding_called, encoding_to_write
-
     writable = ", ".join(one.id for one in ENCODINGS.values() if one.writer is not None)
-    if encoding is not None:
-        if encoding_called(encoding).writer is None:
-            raise FileError(
-                f"{target}: the encoding {encoding} can be read but not written; give --to, one of {writable}."
-            )
-        if encoding == "middlebury" and scale is None:
-            raise FileError(
-                f"{target}: --to middlebury needs the stored value per pixel: give --to-scale, for example 4."
-            )
-        return
-    if suffix_of(target) == ".png" and scale is None:
+    if encoding is not None and encoding_called(encoding).writer is None:
+        raise FileError(f"{target}: the encoding {encoding} can be read but not written; give --to, one of {writable}.")
+    if encoding == "middlebury" and scale is None:
+        raise FileError(f"{target}: --to middlebury needs the stored value per pixel: give --to-scale, for example 4.")
+    if encoding is None and suffix_of(target) == ".png" and scale is None:
         raise FileError(
             f"{target}: a PNG can hold several encodings; give --to kitti, or --to middlebury and --to-scale, for "
             "example 4."
         )
-    encoding_to_write(suffix_of(target), target, Decoding(scale))
+    if encoding is None:
+        encoding_to_write(suffix_of(target), target, Decoding(scale))
 
 
 StoreAddress = Annotated[str, typer.Argument(metavar="STORE", help="SQLite file or database URL, from `evaluate`.")]
@@ -427,10 +404,3 @@ def names(values: Sequence[str] | None) -> list[str] | None:
     if values is None:
         return None
     return [part.strip() for value in values for part in value.split(",") if part.strip()]
-
-
-def weights(values: list[str] | None) -> dict[str, float] | None:
-    """`d-fat=2` and the like as weights."""
-    from stereogauge.ranking.profile import parse_weights
-
-    return parse_weights(values)

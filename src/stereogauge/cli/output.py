@@ -14,12 +14,12 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field
-
 from stereogauge.cli.options import Format
 from stereogauge.errors import StereogaugeError
 from stereogauge.protocol import Protocol
-from stereogauge.tables.table import Table, of_records, table, words
+from stereogauge.tables.formats import csv_tables, json_tables, latex_table, latex_tabular
+from stereogauge.tables.table import Table, of_records, table
+from stereogauge.tables.terminal import plain_text, print_table
 from stereogauge.text import json_text, shortened
 
 if TYPE_CHECKING:
@@ -58,15 +58,8 @@ def console(*, errors: bool = False) -> Console:
     return Piped(file=stream, width=None if stream.isatty() else 10_000, highlight=False)
 
 
-class _Gathered(Struct):
-    """Tables of several runs of one command, to be printed as one document."""
-
-    tables: list[Table] = field(default_factory=list)
-    form: Format = Format.table
-    boxed: bool = True
-
-
-_gathered: ContextVar[_Gathered | None] = ContextVar("gathered", default=None)
+_gathered: ContextVar[list[tuple[Table, Format, bool]] | None] = ContextVar("gathered", default=None)
+"""Tables of several runs of one command, to be printed as one document, with the arguments of `print_tables`."""
 
 
 def gathering() -> bool:
@@ -77,22 +70,19 @@ def gathering() -> bool:
 @contextlib.contextmanager
 def one_document() -> Iterator[None]:
     """Print the tables of everything inside together at the end, also where a later run fails."""
-    found = _Gathered()
+    found: list[tuple[Table, Format, bool]] = []
     token = _gathered.set(found)
     try:
         yield
     finally:
         _gathered.reset(token)
-        if found.tables:
-            print_tables(found.tables, found.form, boxed=found.boxed)
+        if found:
+            print_tables([one for one, *_ in found], found[-1][1], boxed=found[-1][2])
 
 
 def print_findings(owner: str, findings: Iterable[tuple[str, Finding]]) -> None:
     """What was found, each with what `owner` says it belongs to; nothing where nothing was found."""
-    rows = [
-        [words(text or "–") for text in (name, finding.scene, finding.kind, finding.sentence)]
-        for name, finding in findings
-    ]
+    rows = [[text or "–" for text in (name, one.scene, one.kind, one.sentence)] for name, one in findings]
     if rows:
         print_tables([table("findings", "", (owner, "scene", "finding", "what"), rows)])
 
@@ -104,33 +94,22 @@ def print_tables(tables: Sequence[Table], form: Format = Format.table, *, boxed:
     """
     gathered = _gathered.get()
     if gathered is not None:
-        gathered.tables += tables
-        gathered.form, gathered.boxed = form, boxed
-        return
-    from stereogauge.tables.formats import csv_tables, json_tables, latex_table, latex_tabular
-
-    if form is Format.json:
+        gathered += [(one, form, boxed) for one in tables]
+    elif form is Format.json:
         sys.stdout.write(json_tables(tables))
     elif form is Format.csv:
         sys.stdout.write(csv_tables(tables))
     elif form is Format.latex:
         sys.stdout.write("\n".join(map(latex_table if boxed else latex_tabular, tables)))
+    elif boxed or sys.stdout.isatty() or not STYLES_IN_PIPES.isdisjoint(os.environ):
+        for one in tables:
+            print_table(console(), one, boxed=boxed)
     else:
-        for table in tables:
-            _print_table(table, boxed=boxed)
-    if form is Format.csv or (form is Format.latex and not boxed):
+        sys.stdout.write("".join(map(plain_text, tables)))
+    if gathered is None and (form is Format.csv or (form is Format.latex and not boxed)):
         # These have no room for the remarks below a table.
-        for note in dict.fromkeys(note for table in tables for note in table.notes):
+        for note in dict.fromkeys(note for one in tables for note in one.notes):
             say(f"note: {note}")
-
-
-def _print_table(table: Table, *, boxed: bool) -> None:
-    from stereogauge.tables.terminal import plain_text, print_table
-
-    if not (boxed or sys.stdout.isatty() or not STYLES_IN_PIPES.isdisjoint(os.environ)):
-        sys.stdout.write(plain_text(table))
-    else:
-        print_table(console(), table, boxed=boxed)
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], form: Format = Format.table) -> None:
@@ -201,6 +180,7 @@ def working(what: str = "measuring", ahead: TimeLeft | None = None) -> Iterator[
     from stereogauge.evaluation.progress import SHOWN_AFTER
 
     ended = threading.Event()
+    terminal = sys.stderr.isatty()
     text, since = what, time.monotonic()
     show: Callable[[str], object] | None = None
 
@@ -210,27 +190,29 @@ def working(what: str = "measuring", ahead: TimeLeft | None = None) -> Iterator[
         if show is not None:
             show(f"{text} …")
 
-    def tell() -> None:
+    def watch(ahead: TimeLeft) -> None:
+        with step_bar(timed=False) as draw:
+            waiting = True
+            while waiting:
+                left = "" if ahead.seconds is None else f"about {ahead.seconds:.0f} s left"
+                if terminal:
+                    draw(f"{ahead.stage or text}  {left}", ahead.share, 1)
+                else:
+                    stage = f"{text} ({ahead.stage})" if ahead.stage else text
+                    say(f"{stage}: {ahead.share:.0%}, {left}" if ahead.share else f"{stage} …")
+                waiting = not ended.wait(BAR_EVERY if terminal else LINE_EVERY)
+
+    def count() -> None:
         nonlocal show
-        if ended.wait(SHOWN_AFTER):
-            return
-        with contextlib.ExitStack() as shown:
-            terminal = sys.stderr.isatty()
-            if ahead is not None:
-                draw = shown.enter_context(step_bar(timed=False))
-                waiting = True
-                while waiting:
-                    if terminal:
-                        draw(f"{ahead.stage or text}  {_left(ahead)}", ahead.share, 1)
-                    else:
-                        stage = f"{text} ({ahead.stage})" if ahead.stage else text
-                        say(f"{stage}: {ahead.share:.0%}, {_left(ahead)}" if ahead.share else f"{stage} …")
-                    waiting = not ended.wait(BAR_EVERY if terminal else LINE_EVERY)
-                return
-            show = shown.enter_context(console(errors=True).status("")).update if terminal else say
+        with console(errors=True).status("") if terminal else contextlib.nullcontext() as status:
+            show = say if status is None else status.update
             show(f"{text} …")
             while not ended.wait(1.0 if terminal else LINE_EVERY):
                 show(f"{text} … {time.monotonic() - since:.0f} s")
+
+    def tell() -> None:
+        if not ended.wait(SHOWN_AFTER):
+            count() if ahead is None else watch(ahead)
 
     thread = threading.Thread(target=tell, daemon=True)
     thread.start()
@@ -239,10 +221,6 @@ def working(what: str = "measuring", ahead: TimeLeft | None = None) -> Iterator[
     finally:
         ended.set()
         thread.join()
-
-
-def _left(ahead: TimeLeft) -> str:
-    return "" if ahead.seconds is None else f"about {ahead.seconds:.0f} s left"
 
 
 @contextlib.contextmanager
@@ -306,35 +284,26 @@ def print_repeated(store: Store) -> None:
 
 def print_reading(scenes: Iterable[Scene], results: Iterable[ResultSet]) -> None:
     """How the files of ground truth and of estimates were read; one file of each kind is looked at."""
-    truths: dict[tuple[Any, ...], tuple[DisparityFile, list[str]]] = {}
-    estimates: dict[tuple[Any, ...], tuple[DisparityFile, list[str]]] = {}
-    for scene in scenes:
-        _add_reading(truths, scene.source("gt"), "")
-    for result in results:
-        for source in result.maps.values():
-            _add_reading(estimates, source, result.name)
-    read = (("ground truth", _readings(truths)), ("estimates", _readings(estimates)))
-    parts = [f"{kind} as {text}" for kind, text in read if text]
-    if parts:
-        say(f"read: {'; '.join(parts)}")
+    truths = [("", scene.source("gt")) for scene in scenes]
+    estimates = [(result.name, source) for result in results for source in result.maps.values()]
+    read = {"ground truth": _readings(truths), "estimates": _readings(estimates)}
+    if any(read.values()):
+        say(f"read: {'; '.join(f'{kind} as {text}' for kind, text in read.items() if text)}")
 
 
-def _add_reading(found: dict[tuple[Any, ...], tuple[DisparityFile, list[str]]], source: Any, name: str) -> None:
-    from stereogauge.io.content import inner_suffix
-    from stereogauge.io.files import DisparityFile
-
-    file = DisparityFile(source) if isinstance(source, str | os.PathLike) else source
-    if isinstance(file, DisparityFile):
-        key = (inner_suffix(file.path), file.encoding, file.scale, file.offset, file.unknown, file.flip, file.crop)
-        names = found.setdefault(key, (file, []))[1]
-        if name not in names:
-            names.append(name)
-
-
-def _readings(found: Mapping[tuple[Any, ...], tuple[DisparityFile, list[str]]]) -> str:
+def _readings(sources: Iterable[tuple[str, Any]]) -> str:
     """How files were read, with the names that it is about where they differ; "" where none can be read."""
+    from stereogauge.io.content import inner_suffix
+    from stereogauge.io.files import as_file
+
+    files: dict[tuple[Any, ...], tuple[DisparityFile, list[str]]] = {}
+    for name, source in sources:
+        file = as_file(source)
+        if file is not None:
+            key = (inner_suffix(file.path), file.encoding, file.scale, file.offset, file.unknown, file.flip, file.crop)
+            files.setdefault(key, (file, []))[1].append(name)
     texts: dict[str, list[str]] = {}
-    for file, names in found.values():
+    for file, names in files.values():
         with contextlib.suppress(StereogaugeError):  # a file that cannot be read is reported where it is
             texts.setdefault(file.described(), []).extend(names)
     if len(texts) == 1:
@@ -357,14 +326,3 @@ def print_scores(scores: ScoreTable, form: Format = Format.table, title: str = "
 def upright(table: Table, form: Format) -> Table:
     """The table, turned on a terminal where it has many more columns than rows."""
     return table.upright if form is Format.table else table
-
-
-def notes(table: ScoreTable) -> list[str]:
-    """Every distinct remark on a score, with the algorithms and columns that it concerns."""
-    found: dict[str, tuple[list[str], list[str]]] = {}
-    for score in table:
-        if score.note:
-            algorithms, columns = found.setdefault(score.note, ([], []))
-            algorithms.append(score.algorithm)
-            columns.append(f"{score.metric}:{score.region}")
-    return [f"{shortened(a)}: {note.rstrip('.')} ({shortened(c)})" for note, (a, c) in found.items()]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from stereogauge.cli import options
 from stereogauge.cli.options import ListingFormat
 from stereogauge.cli.output import print_findings, print_json, say
+from stereogauge.datasets.submission import BENCHMARKS, ROBUST_VISION, Packed, pack, pack_robust_vision
 from stereogauge.errors import unknown_name
-
-if TYPE_CHECKING:
-    from stereogauge.datasets.submission import Packed
 
 FOUND = 1
 
@@ -28,11 +26,9 @@ def command(
     ],
     results: Annotated[Path, typer.Argument(metavar="RESULTS", help="The maps of one algorithm: a folder or a .zip.")],
     files: Annotated[options.Files, options.without("gt_encoding", "gt_scale", "resize")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The archive to write; robust-vision: a folder.")],
-    data: Annotated[
-        Path | None, typer.Option(help="The dataset's folder with its test images, to check sizes and scenes.")
-    ] = None,
-    method: Annotated[str, typer.Option(help="The method's name in the archive; default: that of the folder.")] = "",
+    out: Annotated[Path, "The archive to write; robust-vision: a folder."],
+    data: Annotated[Path | None, "The dataset's folder with its test images, to check sizes and scenes."] = None,
+    method: Annotated[str, "The method's name in the archive; default: that of the folder."] = "",
     seconds: Annotated[
         float | None, typer.Option(help="Run time of scenes that have no file of their own.", min=0)
     ] = None,
@@ -43,8 +39,6 @@ def command(
     Everything is checked first, and nothing is written where something is missing or wrong. Exit code 0: written; 1:
     something was found; 2: the input itself is wrong.
     """
-    from stereogauge.datasets.submission import BENCHMARKS, ROBUST_VISION, pack, pack_robust_vision
-
     name, _, variant = benchmark.partition(":")
     reading = files.reading
     if name == ROBUST_VISION:

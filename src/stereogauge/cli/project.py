@@ -57,24 +57,25 @@ class Project(Declaration, frozen=True):
     @property
     def common(self) -> dict[str, Any]:
         """What holds for every dataset."""
-        texts = {
+        found = {
             "store": self.store,
             "protocol": self.protocol,
             "profile": self.profile or next(iter(_list(self.profiles)), None),
+            "metrics": _list(self.metrics),
+            "regions": _list(self.regions),
         }
-        lists = {"metrics": _list(self.metrics), "regions": _list(self.regions)}
-        return {key: value for key, value in {**texts, **lists}.items() if value}
+        return {key: value for key, value in found.items() if value}
 
     @property
-    def runs(self) -> tuple[Mapping[str, Any], ...]:
+    def runs(self) -> list[dict[str, Any]]:
         """The datasets with their results and options, by the names of parameters."""
         single = {key: value for key, value in (("dataset", self.dataset), ("results", self.results)) if value}
         tables = ([single] if single else []) + [dict(table) for table in self.datasets]
         for number, table in enumerate(tables, 1):
             if "results" in table:
-                found: Texts = convert(table["results"], Texts, FILENAME, key=f"datasets.{number}.results")
-                table["results"] = _list(found)
-        return tuple({key.replace("-", "_"): value for key, value in table.items()} for table in tables)
+                key = f"datasets.{number}.results"
+                table["results"] = _list(convert(table["results"], Texts, FILENAME, key=key))
+        return [_by_parameter(table) for table in tables]
 
     def defaults(self, command: str, *, named: bool = False) -> list[dict[str, Any]]:
         """The values of a command's parameters, one set per run.
@@ -82,14 +83,18 @@ class Project(Declaration, frozen=True):
         `evaluate` runs once for each dataset, unless the command line has `named` one.
         """
         runs = self.runs if command == "evaluate" and not named else self.runs[:1]
-        own = {key.replace("-", "_"): value for key, value in self.commands.get(command, {}).items()}
+        own = _by_parameter(self.commands.get(command, {}))
         found = []
-        for run in runs or ({},):
-            values = {**self.common, **run}
+        for run in runs or [{}]:
+            values = self.common | run
             if command == "validate" and values.get("results"):
-                own = {"path": values["results"][0], **own}
-            found.append({k: v for k, v in values.items() if command in GOES_TO.get(k, (command,))} | own)
+                values["path"] = values["results"][0]
+            found.append({key: value for key, value in values.items() if command in GOES_TO.get(key, (command,))} | own)
         return found
+
+
+def _by_parameter(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {key.replace("-", "_"): value for key, value in table.items()}
 
 
 def _list(value: Texts) -> list[str]:

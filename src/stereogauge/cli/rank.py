@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from msgspec.structs import replace
@@ -14,11 +14,16 @@ from stereogauge.cli import options
 from stereogauge.cli.output import print_json, print_rows, print_tables, say, working
 from stereogauge.errors import StereogaugeError
 from stereogauge.figures.chart import check_format
+from stereogauge.figures.ranking import model_figure_data
+from stereogauge.ranking.across import joined_orders
+from stereogauge.ranking.bootstrap import Bootstrap
+from stereogauge.ranking.bootstrap import bootstrap as draw
+from stereogauge.ranking.model import Ranking
+from stereogauge.ranking.profile import composed_weights, parse_weights
+from stereogauge.ranking.run import rank
 from stereogauge.scores.scope import Scope
-
-if TYPE_CHECKING:
-    from stereogauge.ranking.bootstrap import Bootstrap
-    from stereogauge.ranking.model import Ranking
+from stereogauge.scores.selection import in_words
+from stereogauge.tables.ranking_tables import further_columns, ranking_table, weights_table
 
 
 def command(
@@ -46,11 +51,6 @@ def command(
 
     The selection, and what was left out and why, goes to standard error and into JSON.
     """
-    from stereogauge.ranking.bootstrap import bootstrap as draw
-    from stereogauge.ranking.profile import composed_weights
-    from stereogauge.ranking.run import rank
-    from stereogauge.scores.selection import in_words
-
     if scope.aggregation is not None and model != "weighted":
         raise StereogaugeError(
             f"The model {model!r} compares scene by scene, so --aggregation changes nothing; it applies to --model "
@@ -62,7 +62,7 @@ def command(
         "ties": ties,
         "tau": tau,
         "profile": profile,
-        "weights": options.weights(weight),
+        "weights": parse_weights(weight),
         "normalisation": normalisation,
     }
     chosen: dict[str, Any] = {name: value for name, value in stated.items() if value is not None}
@@ -85,8 +85,6 @@ def command(
             say(f"note: {sentence}")
     _print(ranking, sure, form)
     if figure is not None:
-        from stereogauge.figures.ranking import model_figure_data
-
         model_figure_data(ranking).save(figure)
         say(f"wrote {figure}")
 
@@ -95,9 +93,6 @@ def _print_across(
     store: str, scope: Scope, model: str, coverage: float, chosen: dict[str, Any], form: options.Format
 ) -> None:
     """The joined order of all datasets of a store; each may have a protocol of its own, since only ranks are joined."""
-    from stereogauge.ranking.across import joined_orders
-    from stereogauge.ranking.run import rank
-
     with stores.open_store(store, read_only=True) as opened:
         datasets = [entry.name for entry in opened.datasets()]
     orders = {}
@@ -113,8 +108,6 @@ def _print_across(
 
 
 def _print(ranking: Ranking, sure: Bootstrap | None, form: options.Format) -> None:
-    from stereogauge.tables.ranking_tables import further_columns, ranking_table, weights_table
-
     further: dict[str, Any] = {name: [cell.value for cell in cells] for name, cells in further_columns(ranking).items()}
     if form is options.Format.json:
         document = ranking.to_dict()

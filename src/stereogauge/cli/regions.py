@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import numpy as np
 import typer
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -13,14 +14,17 @@ from msgspec.structs import asdict
 from stereogauge.cli import options
 from stereogauge.cli.output import print_rows, print_tables, say, step_bar
 from stereogauge.cli.running import chosen_scenes
+from stereogauge.datasets import families
 from stereogauge.errors import DatasetError, NotApplicable, StereogaugeError
-from stereogauge.protocol import Protocol
-from stereogauge.tables.table import Cell, table, words
+from stereogauge.figures.geometry import write_directions, write_regions
+from stereogauge.io.files import DisparityFile
+from stereogauge.masks.declaration import declared_regions
+from stereogauge.masks.expression import parse_region
+from stereogauge.masks.geometric import PARTS
+from stereogauge.masks.scene_regions import SceneRegions
+from stereogauge.model import Mask, Scene
+from stereogauge.tables.table import Cell, table
 from stereogauge.text import shortened
-
-if TYPE_CHECKING:
-    from stereogauge.masks.scene_regions import SceneRegions
-    from stereogauge.model import Mask, Scene
 
 
 class RegionCount(Struct, frozen=True):
@@ -28,9 +32,15 @@ class RegionCount(Struct, frozen=True):
 
     scene: str
     region: str
-    pixels: int | None
-    share: float | None
+    pixels: int | None = None
+    share: float | None = None
     note: str = ""
+
+    @property
+    def shown(self) -> Cell:
+        """Pixels and share in one cell."""
+        share = "" if self.share is None else f"{self.pixels} ({self.share:.1f} %)"
+        return Cell(self.pixels, share)
 
 
 def command(
@@ -66,9 +76,6 @@ def command(
     (gradient, turn of its direction, thin runs), and all of it as NumPy arrays. A region that a scene cannot have is a
     gap with the reason.
     """
-    from stereogauge.masks.geometric import PARTS
-    from stereogauge.masks.scene_regions import SceneRegions
-
     chosen = measured.choice
     found = _scenes(source, scenes, left, nonocc, files.encoding, files.scale, resolution)
     if (planes is not None or estimate) and len(found) != 1:
@@ -87,13 +94,18 @@ def command(
             scene_regions = SceneRegions(scene, chosen)
             masks = _masks(scene_regions, list(PARTS) if proportions else options.listed(regions), rows)
             if out is not None:
-                from stereogauge.figures.geometry import write_directions, write_regions
-
                 write_regions(out / scene.id, scene_regions, masks, options.listed(layers))
                 if maps:
                     write_directions(out / scene.id, scene_regions, maps)
             scene.release()
-    _print(rows, form)
+    if form in (options.Format.json, options.Format.csv):
+        print_rows([asdict(row) for row in rows], form)
+    else:
+        names = list(dict.fromkeys(row.scene for row in rows))
+        cells = {(row.region, row.scene): row.shown for row in rows}
+        regions_of = dict.fromkeys(row.region for row in rows)
+        lines = [[region, *(cells.get((region, name)) for name in names)] for region in regions_of]
+        print_tables([table("regions", "", ["region", *names], lines)], form, boxed=False)
     if proportions:
         # The mean share of each part over the scenes, as `answer --proportions` takes it.
         shares: dict[str, list[float]] = {}
@@ -101,7 +113,15 @@ def command(
             shares.setdefault(row.region.removeprefix("part-"), []).append((row.share or 0.0) / 100)
         say(f"--proportions {','.join(f'{name}={sum(own) / len(own):.3f}' for name, own in shares.items())}")
     if form is options.Format.table:
-        _say_ending(rows, chosen, out)
+        say(f"pixels and their share of the known ones; protocol {chosen.name} {chosen.hash}")
+        reasons: dict[str, list[str]] = {}
+        for row in rows:
+            if row.note:
+                reasons.setdefault(row.note, []).append(f"{row.region} of {row.scene}")
+        for reason, places in reasons.items():
+            say(f"note: {reason} ({shortened(places, 3)})")
+        if out is not None:
+            say(f"pictures and arrays in {out}")
 
 
 def _scenes(
@@ -113,10 +133,6 @@ def _scenes(
     scale: float | None,
     resolution: float | None,
 ) -> list[Scene]:
-    from stereogauge.datasets import families
-    from stereogauge.io.files import DisparityFile
-    from stereogauge.model import Scene
-
     if source.partition(":")[0] in families():
         return list(chosen_scenes(source, wanted))
     if not Path(source).is_file():
@@ -134,35 +150,25 @@ def _scenes(
 
 def _masks(scene_regions: SceneRegions, wanted: list[str] | None, rows: list[RegionCount]) -> dict[str, Mask]:
     """The regions of one scene; what it cannot have is noted in the rows."""
-    import numpy as np
-
-    from stereogauge.masks.declaration import declared_regions
-
     scene = scene_regions.scene
     alone = [name for name, declared in declared_regions().items() if declared.complete]
-    names = wanted or list(dict.fromkeys([*alone, *scene.masks]))
     known = int(np.count_nonzero(scene_regions.known))
     masks: dict[str, Mask] = {}
-    for name in names:
-        reason = _lacking(scene, name)
+    for name in wanted or dict.fromkeys([*alone, *scene.masks]):
         try:
-            mask = None if reason else scene_regions.mask(name)
+            if reason := _lacking(scene, name):
+                raise NotApplicable(reason)
+            masks[name] = scene_regions.mask(name)
         except NotApplicable as refusal:
-            mask, reason = None, str(refusal)
-        if mask is None:
-            rows.append(RegionCount(scene.id, name, None, None, reason))
-            continue
-        masks[name] = mask
-        pixels = int(np.count_nonzero(mask))
-        rows.append(RegionCount(scene.id, name, pixels, 100 * pixels / known if known else None))
+            rows.append(RegionCount(scene.id, name, note=str(refusal)))
+        else:
+            pixels = int(np.count_nonzero(masks[name]))
+            rows.append(RegionCount(scene.id, name, pixels, 100 * pixels / known if known else None))
     return masks
 
 
 def _lacking(scene: Scene, name: str) -> str:
     """Which part of the scene a region needs and the scene has not."""
-    from stereogauge.masks.declaration import declared_regions
-    from stereogauge.masks.expression import parse_region
-
     declared = [declared_regions().get(part.name) for part in parse_region(name, scene.masks).parts]
     for need in sorted(need for region in declared if region for need in region.needs):
         if need in ("gt", "gt_right", "left", "right") and not scene.has(need):
@@ -172,35 +178,3 @@ def _lacking(scene: Scene, name: str) -> str:
         if need.startswith("mask:") and need[5:] not in scene.masks:
             return f"the scene has no mask {need[5:]!r}"
     return ""
-
-
-def _print(rows: list[RegionCount], form: options.Format) -> None:
-    if form in (options.Format.json, options.Format.csv):
-        print_rows([asdict(row) for row in rows], form)
-        return
-
-    names = list(dict.fromkeys(row.scene for row in rows))
-    found = {(row.region, row.scene): row for row in rows}
-    lines = [
-        [words(region), *(_cell(found.get((region, name))) for name in names)]
-        for region in dict.fromkeys(row.region for row in rows)
-    ]
-    print_tables([table("regions", "", ["region", *names], lines)], form, boxed=False)
-
-
-def _cell(row: RegionCount | None) -> Cell:
-    if row is None or row.pixels is None:
-        return Cell()
-    return Cell(row.pixels, "" if row.share is None else f"{row.pixels} ({row.share:.1f} %)")
-
-
-def _say_ending(rows: list[RegionCount], protocol: Protocol, out: Path | None) -> None:
-    say(f"pixels and their share of the known ones; protocol {protocol.name} {protocol.hash}")
-    reasons: dict[str, list[str]] = {}
-    for row in rows:
-        if row.note:
-            reasons.setdefault(row.note, []).append(f"{row.region} of {row.scene}")
-    for reason, places in reasons.items():
-        say(f"note: {reason} ({shortened(places, 3)})")
-    if out is not None:
-        say(f"pictures and arrays in {out}")

@@ -21,7 +21,6 @@ from stereogauge.version import VERSION
 
 if TYPE_CHECKING:
     from stereogauge.evaluation.error_density import ErrorDensity
-    from stereogauge.evaluation.stored_maps import Origins
     from stereogauge.report.content import FigureEntry, Provenance, ReportOptions
     from stereogauge.scores.cube import ScoreCube
     from stereogauge.store import Store
@@ -59,6 +58,7 @@ def command(
     from stereogauge.report.build import build
     from stereogauge.report.content import ReportOptions, write_report
     from stereogauge.report.maps import chosen_galleries
+    from stereogauge.report.maps import galleries as galleries_of
 
     for kind in listed(formats) or ():
         check_format(kind)
@@ -83,15 +83,21 @@ def command(
         cube = cube.limited(scope.coverage)
         stored = opened.protocol(cube.protocol, cube.columns)
         origins = store_origins(opened, cube, stored) if galleries else None
-        chosen_ones = chosen_galleries(cube, chosen.gallery_metrics, chosen.gallery_scenes) if galleries else {}
-        steps = dict.fromkeys([f"{scene}: {name}" for scene, names in chosen_ones.items() for name in names], GALLERY)
-        steps |= {"tables": TABLES, "figures": FIGURE * USUAL_FIGURES, "report.html": PAGE}
-        ahead.expect(steps)
-        shown = _galleries(cube, origins, chosen, ahead.next) if origins is not None else []
+        picked = (chosen.gallery_metrics, chosen.gallery_scenes)
+        steps: dict[str, float] = {}
+        shown: list[FigureEntry] = []
+        if origins is not None:
+            of_scenes = chosen_galleries(cube, *picked).items()
+            steps = dict.fromkeys((f"{scene}: {name}" for scene, names in of_scenes for name in names), GALLERY)
+        steps["tables"] = TABLES
+        ahead.expect({**steps, "figures": FIGURE * USUAL_FIGURES, "report.html": PAGE})
+        if origins is not None:
+            shown, reasons = galleries_of(cube, origins, *picked, ahead.next)
+            for reason in reasons:
+                say(f"not shown: {reason}")
         density = _density(opened, cube, stored, chosen, ahead.next)
         ahead.next("tables")
         content = build(cube, chosen, _provenance(opened, cube, stored), shown, stored, density, origins)
-        del steps["figures"], steps["report.html"]
         ahead.expect({**steps, **{f"figure {one.name}": FIGURE for one in content.figures}, "report.html": PAGE})
         now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
         write_report(
@@ -107,17 +113,6 @@ def command(
     if content.answer is not None:
         say(content.answer.sentence)
     sys.stdout.write(f"{out / 'report.html'}\n")
-
-
-def _galleries(
-    cube: ScoreCube, origins: Origins, chosen: ReportOptions, tell: Callable[[str], None]
-) -> list[FigureEntry]:
-    from stereogauge.report.maps import galleries
-
-    entries, reasons = galleries(cube, origins, chosen.gallery_metrics, chosen.gallery_scenes, tell)
-    for reason in reasons:
-        say(f"not shown: {reason}")
-    return entries
 
 
 def _density(

@@ -13,7 +13,7 @@ from stereogauge.cli.options import make_folder
 from stereogauge.cli.output import print_entry, print_json, print_tables, save_figures, say, step_bar
 from stereogauge.errors import DatasetError
 from stereogauge.figures.chart import FORMATS
-from stereogauge.tables.table import Cell, table, words
+from stereogauge.tables.table import Cell, table
 
 if TYPE_CHECKING:
     from stereogauge.reproduction.run import Reproduction
@@ -75,7 +75,7 @@ def _print(reproduction: Reproduction) -> None:
 
     rows = [
         [
-            *map(words, (row.item, row.what, row.status.value, shown(row.ours), shown(row.theirs))),
+            *(row.item, row.what, row.status.value, shown(row.ours), shown(row.theirs)),
             Cell(row.difference, shown(row.difference)),
         ]
         for row in reproduction.rows

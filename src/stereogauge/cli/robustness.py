@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stereogauge.cli import INTERRUPTED, options
+from stereogauge.cli import options
 from stereogauge.cli.output import counting, print_rows, save_figures, say
 from stereogauge.cli.running import Workers, found_results, made_maps
 from stereogauge.errors import StereogaugeError
@@ -72,27 +71,26 @@ def command(
     if not results and not matcher:
         raise StereogaugeError("Nothing to compare: give folders of results, or --matcher.")
     options.make_folder(out)
+    found = list(itertools.chain(*found_results(results or (), whole, files.reading)))
     failed = False
-    try:
-        found = list(itertools.chain(*found_results(results or (), whole, files.reading)))
-        if matcher:
-            with Workers(jobs) as workers:
-                made = made_maps(matcher, scenes, workers, ContentHashes(None), maps=maps, ndisp=ndisp)
-            found, failed = [*found, *made.results], bool(made.failures)
-            for algorithm, scene, reason, _ in made.failures:
-                say(f"failed: {algorithm} on {scene}: {reason}")
-        check_names(found, whole.ids)
-        masks = {} if region is None else _masks(scenes, pairs, region, chosen)
-        motion = _motion(flow, scenes)
-        with counting(len(found) * len(pairs), "comparison", "make") as advance:
-            table = robustness_table(found, pairs, threshold=threshold, masks=masks, progress=advance, **motion)
-    except KeyboardInterrupt:
-        say("interrupted; maps of matchers are kept, and the same command continues from there")
-        raise typer.Exit(INTERRUPTED) from None
+    if matcher:
+        with Workers(jobs) as workers:
+            made = made_maps(matcher, scenes, workers, ContentHashes(None), maps=maps, ndisp=ndisp)
+        found, failed = [*found, *made.results], bool(made.failures)
+        for algorithm, scene, reason, _ in made.failures:
+            say(f"failed: {algorithm} on {scene}: {reason}")
+    check_names(found, whole.ids)
+    masks = {} if region is None else _masks(scenes, pairs, region, chosen)
+    motion = _motion(flow, scenes)
+    with counting(len(found) * len(pairs), "comparison", "make") as advance:
+        table = robustness_table(found, pairs, threshold=threshold, masks=masks, progress=advance, **motion)
     if table["count"].isna().all():
         raise StereogaugeError(f"No algorithm has the maps of both scenes of {_described(pairs)}.")
     print_rows(_rows(table, form), form)
-    _say_gaps(table)
+    for row in table[table["count"].isna()].itertuples():
+        say(f"note: {row.algorithm} has not both maps of {row.first} and {row.second}")
+    for row in table[table["count"] == 0].itertuples():
+        say(f"note: {row.algorithm} has no pixel with an estimate in both {row.first} and {row.second}")
     if out is not None:
         _write(out, table, found, pairs, threshold, region)
     if failed:
@@ -159,18 +157,8 @@ def _masks(scenes: Dataset, pairs: dict[str, tuple[str, str]], region: str, prot
 def _rows(table: pd.DataFrame, form: options.Format) -> list[dict[str, Any]]:
     """One dictionary a row; people get units in the headings, programs plain names."""
     units = UNITS if form in (options.Format.table, options.Format.latex) else {}
-    named = table.rename(columns={key: f"{key} {unit}" for key, unit in units.items()})
-    return [
-        {str(key): int(value) if key == "count" and not math.isnan(value) else value for key, value in row.items()}
-        for row in named.to_dict(orient="records")
-    ]
-
-
-def _say_gaps(table: pd.DataFrame) -> None:
-    for row in table[table["count"].isna()].itertuples():
-        say(f"note: {row.algorithm} has not both maps of {row.first} and {row.second}")
-    for row in table[table["count"] == 0].itertuples():
-        say(f"note: {row.algorithm} has no pixel with an estimate in both {row.first} and {row.second}")
+    named = table.astype({"count": "Int64"}).rename(columns={key: f"{key} {unit}" for key, unit in units.items()})
+    return [{str(key): value for key, value in row.items()} for row in named.to_dict(orient="records")]
 
 
 def _write(
@@ -191,15 +179,12 @@ def _write(
     (folder / "robustness.json").write_text(str(table.to_json(orient="records", indent=1)) + "\n", encoding="utf-8")
     figure = robustness_data(table, threshold=threshold, pixels=region or "the whole image")
     save_figures(folder, {"robustness": figure}, ("png", "svg", "html"))
-    shown = [
-        (result, condition, both)
-        for result in results
-        for condition, both in pairs.items()
-        if all(scene in result.maps for scene in both)
-    ]
-    for result, condition, both in shown:
-        maps = (load_disparity(result.maps[scene]) for scene in both)
-        picture = change_picture(*maps, threshold=threshold)
-        name = "".join("-" if letter in "/\\: " else letter for letter in f"{condition}-{result.name}")
-        save_picture(folder / f"{name}.png", picture, f"{result.name}, {' → '.join(both)}")
-    say(f"table, figure and {len(shown)} pictures in {folder}")
+    count = 0
+    for result, (condition, both) in itertools.product(results, pairs.items()):
+        if all(scene in result.maps for scene in both):
+            maps = (load_disparity(result.maps[scene]) for scene in both)
+            name = "".join("-" if letter in "/\\: " else letter for letter in f"{condition}-{result.name}")
+            picture = change_picture(*maps, threshold=threshold)
+            save_picture(folder / f"{name}.png", picture, f"{result.name}, {' → '.join(both)}")
+            count += 1
+    say(f"table, figure and {count} pictures in {folder}")

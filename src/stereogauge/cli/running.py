@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from stereogauge.cli.options import Files, listed
 from stereogauge.cli.output import announce_memory, progress, say
+from stereogauge.datasets import families, open_dataset
+from stereogauge.datasets.layout import list_results, map_name, template_pattern
+from stereogauge.datasets.native.manifest import found_layout as layout_of
+from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import StereogaugeError
+from stereogauge.io.remote import place
+from stereogauge.model import Dataset, ResultSet
 from stereogauge.paths import cache_folder
 from stereogauge.text import shortened
 
@@ -18,7 +24,6 @@ if TYPE_CHECKING:
 
     from stereogauge.evaluation.fingerprints import ContentHashes
     from stereogauge.evaluation.matchers import MatchedResults
-    from stereogauge.model import Dataset, ResultSet
 
 
 class Workers:
@@ -85,7 +90,6 @@ def made_maps(
 ) -> MatchedResults:
     """The maps of the matchers, computed where the folder `maps` does not hold them already."""
     from stereogauge.evaluation.matchers import make_maps, memory_needed, wanted_matcher
-    from stereogauge.io.remote import place
 
     wanted = [wanted_matcher(text, **limits) for text in matchers]
     folder = place(maps or cache_folder("maps")).absolute()
@@ -103,8 +107,6 @@ def found_results(
     A stated scale is not meant for a folder of maps whose formats fix their encoding, where those of others need it.
     A map of a scene of the `whole` dataset that was not requested is no stray file.
     """
-    from stereogauge.datasets.results.find import find_results
-
     there = [find_results(path, dataset, **reading) for path in paths]
     if not all(one.fixed for one in there):
         plain = {**reading, **dict.fromkeys(("encoding", "scale", "offset"))}
@@ -134,36 +136,30 @@ def chosen_scenes(dataset: str, scenes: Sequence[str] | None, files: Files | Non
 
     `files` says how its ground truth is read; only of a folder without a manifest is something assumed.
     """
-    from stereogauge.datasets import open_dataset
-
-    truth = {} if files is None else files.truth_decoding(_first_truth(dataset))
+    truth: dict[str, Any] = {}
+    if files is not None:
+        layout = found_layout(dataset)
+        first = None if layout is None else next(iter(_matching(dataset, [layout["paths"]["ground_truth"]])), None)
+        truth = files.truth_decoding(None if first is None else _root(dataset) / first)
     opened, wanted = open_dataset(dataset, **truth), listed(scenes)
     return opened.subset(wanted) if wanted else opened
 
 
-def _first_truth(dataset: str) -> Path | None:
-    """The first file of ground truth in a folder without a manifest; None for any other dataset."""
-    from stereogauge.datasets.layout import list_results, template_pattern
-    from stereogauge.io.remote import place
+def _root(dataset: str) -> Path:
+    return place(dataset.removeprefix("folder:"))
 
-    layout = found_layout(dataset)
-    if layout is None:
-        return None
-    root = place(dataset.removeprefix("folder:"))
-    pattern = template_pattern(layout["paths"]["ground_truth"])
-    return next((root / name for name in list_results(root).names if pattern.fullmatch(name)), None)
+
+def _matching(dataset: str, templates: Iterable[str]) -> list[str]:
+    """The files of a folder without a manifest that match one of these templates."""
+    patterns = [template_pattern(template) for template in templates]
+    names = list_results(_root(dataset)).names
+    return [name for name in names if any(pattern.fullmatch(name) for pattern in patterns)]
 
 
 def found_layout(dataset: str) -> dict[str, Any] | None:
     """The layout that was found in a folder without a manifest; None for any other dataset."""
-    from stereogauge.datasets import families
-    from stereogauge.datasets.native.manifest import found_layout as layout_of
-    from stereogauge.io.remote import place
-
-    name, _, root = dataset.partition(":")
-    if name != "folder" and name in families():
-        return None
-    return layout_of(place(root if name == "folder" else dataset))
+    name = dataset.partition(":")[0]
+    return None if name != "folder" and name in families() else layout_of(_root(dataset))
 
 
 def print_layout(dataset: str, opened: Dataset) -> None:
@@ -174,22 +170,12 @@ def print_layout(dataset: str, opened: Dataset) -> None:
     if opened.name != layout["name"]:
         say(f"{dataset}: recognised as {opened.name}")
         return
+    paths = layout["paths"]
     say(
-        f"{dataset}: ground truth found at {layout['paths']['ground_truth']}, {len(opened)} scene(s); "
+        f"{dataset}: ground truth found at {paths['ground_truth']}, {len(opened)} scene(s); "
         f"`stereogauge datasets init {shlex.quote(dataset)}` writes this down"
     )
-    unused = _unused_maps(dataset, layout["paths"])
+    suffix, used = map_name(paths["ground_truth"])[1], set(_matching(dataset, paths.values()))
+    unused = [name for name in list_results(_root(dataset)).names if map_name(name)[1] == suffix and name not in used]
     if unused:
         say(f"{dataset}: {len(unused)} other file(s) of that kind are not used: {shortened(unused)}")
-
-
-def _unused_maps(dataset: str, paths: dict[str, str]) -> list[str]:
-    """Files with the suffix of the ground truth that no template of the layout matches."""
-    from stereogauge.datasets.layout import list_results, map_name, template_pattern
-    from stereogauge.io.remote import place
-
-    patterns = [template_pattern(template) for template in paths.values()]
-    suffix = map_name(paths["ground_truth"])[1]
-    names = list_results(place(dataset.removeprefix("folder:"))).names
-    kind = [name for name in names if map_name(name)[1] == suffix]
-    return [name for name in kind if not any(pattern.fullmatch(name) for pattern in patterns)]

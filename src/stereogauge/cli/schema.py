@@ -11,8 +11,8 @@ import functools
 import importlib
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, NotRequired
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, NotRequired
 
 import typer
 
@@ -42,12 +42,13 @@ def schema_of(name: str) -> dict[str, Any]:
 
     if name not in DOCUMENTS:
         raise unknown_name("command with --format json", name, DOCUMENTS)
-    document = DOCUMENTS[name]
-    schemas, definitions = msgspec.json.schema_components(document.kinds(), ref_template="#/$defs/{name}")
+    description, *kinds = DOCUMENTS[name]
+    made = [one for kind in kinds for one in (kind() if isinstance(kind, types.FunctionType) else [kind])]
+    schemas, definitions = msgspec.json.schema_components(made, ref_template="#/$defs/{name}")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"stereogauge {name} --format json",
-        "description": document.description,
+        "description": description,
         **(schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}),
         "$defs": definitions,
     }
@@ -120,12 +121,13 @@ def texts(*names: str) -> dict[str, Any]:
 
 
 TABLE = fields("Table", title=str, header=list[str], rows=list[list[float | str | None]], notes=list[str])
-TABLES = by_name(TABLE)
+TABLES = "Tables by name.", by_name(TABLE)
 DATASET = fields("Dataset", **texts("id", "name", "layout", "obtain", "terms", "citation"))
 METRIC = fields("Metric", **texts("id", "name", "formula", "unit", "better", "source"))
 REGION = fields("Region", scene=str, region=str, pixels=int | None, share=Value, note=str)
 AGREEMENT = fields("Agreement", preset=str, column=str, how=str, value=float, own=bool)
 NUMBER = fields("Number", name=str, printed=str, agreements=array(AGREEMENT))
+DAMAGE = fields("Damage", id=str, strength=str, reference=float, metric=str, description=str)
 MATCH = fields(
     "Match",
     matcher=str,
@@ -140,40 +142,64 @@ MATCH = fields(
 )
 
 
-def _ranking() -> Any:
+def _answer() -> list[Any]:
+    own = texts("headline", "detail", "sentence")
+    return [printed("decision.answer.Answer", selection=Plain, requirements=Plain | None, unknown=list[str], **own)]
+
+
+def _explanation() -> list[Any]:
+    found: dict[str, Any] = {"scores": tuple[float, float], "pieces": list[list[list[Value]]], "difference": float}
+    return [printed("decision.explain.Explanation", **found, better=str | None, text=str, undivided=list[str])]
+
+
+def _packed() -> list[Any]:
+    findings = array(printed("datasets.plausibility.Finding"))
+    return [by_name(fields("Packed", ok=bool, files=list[str], findings=findings))]
+
+
+def _protocols() -> list[Any]:
+    one = printed("protocol.Protocol", hash=str, scoring_hash=str)
+    return [one, array(one)]
+
+
+def _ranking() -> list[Any]:
     intervals = fields("Bootstrap", level=float, draws=int, seed=int, intervals=list[Plain])
     place = fields("Place", algorithm=str, rank=int, value=Value, group=int | None)
     chosen = fields("Selection", **dict.fromkeys(("algorithms", "scenes", "columns"), list[str]))
     found = {"ranking": array(place), "selection": chosen, "bootstrap": optional(intervals), "notes": list[str]}
     computed = dict.fromkeys(("options", "arrays", "names"), Plain)
-    return fields("Ranking", model=str, value_name=str, **found, **computed)
+    return [fields("Ranking", model=str, value_name=str, **found, **computed)]
 
 
-def _reproduction() -> Any:
+def _reproduction() -> list[Any]:
     value = float | str | None
     row = printed("reproduction.declaration.ReproducedNumber", "Row", ours=value, theirs=value, difference=float | None)
     further = fields("Further", title=str, headings=list[str], cells=array(array(value)))
     item = fields("Item", **texts("paper", "item", "title"), tables=array(further), figures=list[str])
-    return fields("Reproduction", rows=array(row), items=array(item))
+    return [fields("Reproduction", rows=array(row), items=array(item))]
 
 
-def _store() -> Any:
+def _store() -> list[Any]:
     kinds = {"datasets": "Dataset", "algorithms": "Algorithm", "protocols": "Protocol", "runs": "Run"}
     lists = {name: array(printed(f"store.listing.Stored{kind}")) for name, kind in kinds.items()}
-    return fields("Store", store=str, counts=dict[str, int], **lists)
+    return [fields("Store", store=str, counts=dict[str, int], **lists)]
 
 
-def _studies() -> Sequence[Any]:
-    damage = fields("Damage", id=str, strength=str, reference=float, metric=str, description=str)
-    responses = array(printed("study.run.Response", strength=float))
-    study = fields("Responses", scene=str, protocol=str, idle=list[str], responses=responses)
+def _studies() -> list[Any]:
     matrices = dict.fromkeys(("responses", "scaled", "selective"), list[list[Value]])
     sensitivity = fields("Sensitivity", metrics=list[str], damages=list[str], **matrices, strongest=dict[str, str])
+    responses = array(printed("study.run.Response", strength=float))
+    study = fields("Responses", scene=str, protocol=str, idle=list[str], responses=responses)
     of_images = fields("ImageStudies", images=by_name(study))
-    return [fields("Study", study=study, sensitivity=sensitivity), of_images, array(damage)]
+    return [fields("Study", study=study, sensitivity=sensitivity), of_images, array(DAMAGE)]
 
 
-def _tuning() -> Any:
+def _changes() -> list[Any]:
+    named = texts("algorithm", "condition", "first", "second")
+    return [array(printed("study.robustness.Robustness", "Change", **named, count=Value))]
+
+
+def _tuning() -> list[Any]:
     from stereogauge.tuning.definition import Definition
     from stereogauge.tuning.objectives import Improvement
     from stereogauge.tuning.result import State, Trial
@@ -185,122 +211,73 @@ def _tuning() -> Any:
     improvement = array(fields("Improvement", **of_improvement))
     fold = fields("Fold", held_out=list[str], states=states, best=record(Trial) | None)
     kept = ("matcher", "dataset", "scenes", "columns", "sampler", "seed", "prune", "protocol", "space")
-    return fields(
-        "Tuning",
-        name=str,
-        **{key: of_search[key] for key in kept},
-        objectives=array(objective),
-        groups=list[list[str]],
-        judge=str | None,
-        states=states,
-        **dict.fromkeys(("baseline", "best"), int | None),
-        parameters=_field_types(Trial)["parameters"] | None,
-        **dict.fromkeys(("matcher_text", "toml"), str | None),
-        trials=array(record(Trial)),
-        front=list[int],
-        importance=dict[str, dict[str, Value]],
-        **dict.fromkeys(("seen", "held_out"), improvement),
-        folds=array(fold),
-    )
+    return [
+        fields(
+            "Tuning",
+            name=str,
+            **{key: of_search[key] for key in kept},
+            objectives=array(objective),
+            groups=list[list[str]],
+            judge=str | None,
+            states=states,
+            **dict.fromkeys(("baseline", "best"), int | None),
+            parameters=_field_types(Trial)["parameters"] | None,
+            **dict.fromkeys(("matcher_text", "toml"), str | None),
+            trials=array(record(Trial)),
+            front=list[int],
+            importance=dict[str, dict[str, Value]],
+            **dict.fromkeys(("seen", "held_out"), improvement),
+            folds=array(fold),
+        )
+    ]
 
 
-class Output(NamedTuple):
-    """What a command prints: in words, and the alternative types of its document."""
-
-    description: str
-    kinds: Callable[[], Sequence[Any]]
-
-
-DOCUMENTS: Mapping[str, Output] = {
-    "analyze": Output("Tables by name.", lambda: [TABLES]),
-    "answer": Output(
-        "Which algorithm to take, or with --profiles what each weighs.",
-        lambda: [
-            printed(
-                "decision.answer.Answer",
-                selection=Plain,
-                requirements=Plain | None,
-                unknown=list[str],
-                **texts("headline", "detail", "sentence"),
-            ),
-            Rows,
-        ],
-    ),
-    "compare": Output(
+DOCUMENTS: Mapping[str, tuple[Any, ...]] = {
+    "analyze": TABLES,
+    "answer": ("Which algorithm to take, or with --profiles what each weighs.", _answer, Rows),
+    "compare": (
         "Scores of one or more estimates, with the hash of the scenes' files and settings.",
         lambda: [
             fields(
                 "Scores",
-                protocol=fields("Protocol", name=str, hash=str) | None,
+                protocol=fields("Protocol", **texts("name", "hash")) | None,
                 scores=array(printed("scores.score.Score")),
                 inputs=optional(str),
             )
         ],
     ),
-    "confidence": Output("One row per entry.", lambda: [Rows]),
-    "datasets": Output("Known datasets, or one of them.", lambda: [DATASET, array(DATASET)]),
-    "evaluate": Output("The scores over all scenes, or with --dry-run what would be computed.", lambda: [TABLES, Rows]),
-    "explain": Output(
+    "confidence": ("One row per entry.", Rows),
+    "datasets": ("Known datasets, or one of them.", DATASET, array(DATASET)),
+    "evaluate": ("The scores over all scenes, or with --dry-run what would be computed.", by_name(TABLE), Rows),
+    "explain": (
         "Why two algorithms differ, or how all of them compare.",
-        lambda: [
-            printed(
-                "decision.explain.Explanation",
-                scores=tuple[float, float],
-                pieces=list[list[list[Value]]],
-                difference=float,
-                better=str | None,
-                text=str,
-                undivided=list[str],
-            ),
-            fields("Pairs", **{"pairs-covered": TABLE}),
-        ],
+        _explanation,
+        fields("Pairs", **{"pairs-covered": TABLE}),
     ),
-    "filter": Output("Tables by name.", lambda: [TABLES]),
-    "gate": Output("What got worse than in the baseline.", lambda: [fields("Gate", gate=TABLE)]),
-    "identify": Output(
-        "Published numbers with the presets that give them.", lambda: [fields("Identified", numbers=array(NUMBER))]
+    "filter": TABLES,
+    "gate": ("What got worse than in the baseline.", fields("Gate", gate=TABLE)),
+    "identify": ("Published numbers with the presets that give them.", fields("Identified", numbers=array(NUMBER))),
+    "match": ("One run of a matcher, or with --list the parameters of all matchers.", MATCH, Rows),
+    "metrics": ("The catalogue of metrics, or one of them.", METRIC, array(METRIC)),
+    "pack": ("Archives for benchmarks by name, with what was found in the maps.", _packed),
+    "protocols": ("The shipped protocols, or one.", _protocols),
+    "rank": ("An order of algorithms with what it was computed from.", _ranking, Rows),
+    "regions": ("Counts of pixels, one row per region and scene.", array(REGION)),
+    "reproduce": ("The items of the papers and how they compare.", _reproduction),
+    "robustness": ("Changes between maps of one place, one row per algorithm and pair of scenes.", _changes),
+    "store": ("What a store holds (`store info`).", _store),
+    "study": (
+        "Responses and sensitivities, with --images the responses of matchers, or with --list the damages.",
+        _studies,
     ),
-    "match": Output("One run of a matcher, or with --list the parameters of all matchers.", lambda: [MATCH, Rows]),
-    "metrics": Output("The catalogue of metrics, or one of them.", lambda: [METRIC, array(METRIC)]),
-    "pack": Output(
-        "Archives for benchmarks by name, with what was found in the maps.",
-        lambda: [
-            by_name(
-                fields("Packed", ok=bool, files=list[str], findings=array(printed("datasets.plausibility.Finding")))
-            )
-        ],
-    ),
-    "protocols": Output(
-        "The shipped protocols, or one.",
-        lambda: [one := printed("protocol.Protocol", hash=str, scoring_hash=str), array(one)],
-    ),
-    "rank": Output("An order of algorithms with what it was computed from.", lambda: [_ranking(), Rows]),
-    "regions": Output("Counts of pixels, one row per region and scene.", lambda: [array(REGION)]),
-    "reproduce": Output("The items of the papers and how they compare.", lambda: [_reproduction()]),
-    "robustness": Output(
-        "Changes between maps of one place, one row per algorithm and pair of scenes.",
-        lambda: [
-            array(
-                printed(
-                    "study.robustness.Robustness",
-                    "Change",
-                    **texts("algorithm", "condition", "first", "second"),
-                    count=Value,
-                )
-            )
-        ],
-    ),
-    "store": Output("What a store holds (`store info`).", lambda: [_store()]),
-    "study": Output(
-        "Responses and sensitivities, with --images the responses of matchers, or with --list the damages.", _studies
-    ),
-    "table": Output("Tables by name.", lambda: [TABLES]),
-    "tune": Output("The result of a search over the parameters of a matcher.", lambda: [_tuning()]),
-    "validate": Output(
+    "table": TABLES,
+    "tune": ("The result of a search over the parameters of a matcher.", _tuning),
+    "validate": (
         "Findings about a map, a folder or a zip.",
         lambda: [
             printed("datasets.validation.Validation", ok=bool, report=optional(printed("io.inspection.FileReport")))
         ],
     ),
-    "zero-shot": Output("Tables by name.", lambda: [TABLES]),
+    "zero-shot": TABLES,
 }
+"""What each command prints: in words, and the alternative types of its document, or functions that list them."""

@@ -11,7 +11,7 @@ import typer
 
 from stereogauge import store as stores
 from stereogauge.cli.output import say, working
-from stereogauge.errors import MissingDependency, StereogaugeError, unknown_name
+from stereogauge.errors import MissingDependency, StereogaugeError, one_of
 from stereogauge.loading import Declaration, number, whole
 from stereogauge.text import shortened
 
@@ -20,7 +20,6 @@ LOCAL = ("127.0.0.1", "::1", "localhost")
 
 if TYPE_CHECKING:
     from stereogauge.store import Store
-    from stereogauge.web.hiding import Shown
     from stereogauge.web.site import Site
     from stereogauge.web.submissions.api import HostedSubmissions
 
@@ -75,9 +74,14 @@ def command(
     if "://" not in store and not Path(store).is_file():
         raise StereogaugeError(f"{store}: there is no such store; make one with `stereogauge demo` or `evaluate`.")
     of_tokens = issue_token is not None or revoke_token is not None
-    if submissions and not of_tokens:
-        _refuse_root(public=host not in LOCAL or bool(host_name or proxy))
-    from stereogauge.web.hiding import Hidden
+    public = host not in LOCAL or bool(host_name or proxy)
+    if submissions and not of_tokens and public and hasattr(os, "geteuid") and os.geteuid() == 0:
+        # Uploads of strangers are not read with the rights of root.
+        raise StereogaugeError(
+            "A public server that takes submissions must not run as root; run it as a user without rights, for example "
+            "with docs/guide/hosting/stereogauge.service (systemd) or docs/guide/hosting/compose.yaml."
+        )
+    from stereogauge.web.hiding import Hidden, Shown
     from stereogauge.web.site import Site
     from stereogauge.web.source import StoreSource
 
@@ -95,7 +99,12 @@ def command(
                 seconds=limits.time_limit,
                 hidden=tuple(hidden or ()),
             )
-            taken = HostedSubmissions(opened, source, data or _folder_beside(store), rules, dataset)
+            if data is None and "://" in store:
+                raise StereogaugeError(
+                    "A store on a server has no folder beside it; say with --data where submissions go."
+                )
+            folder = data or Path(f"{store.removesuffix('.sqlite')}-submissions")
+            taken = HostedSubmissions(opened, source, folder, rules, dataset)
         try:
             if taken is not None and of_tokens:
                 _change_tokens(taken, issue_token, revoke_token)
@@ -103,7 +112,9 @@ def command(
             _check_hidden(opened, hidden or [])
             if hidden and "://" not in store:
                 _hide_digits(Path(store))
-            shown = _checked_shows(hidden_shows or [])
+            for name in hidden_shows or ():
+                one_of("value of --hidden-shows", name, get_args(Shown))
+            shown = [name for name in get_args(Shown) if name in (hidden_shows or ())]
             if taken is not None:
                 taken.open()
                 taken.dataset()  # says now, not to the first submitter, which of several must be named
@@ -137,30 +148,6 @@ def _hide_digits(store: Path) -> None:
                     f"{path} holds hidden scores and others may read it; its owner must run: chmod go= {path}"
                 ) from None
             say(f"{path} holds hidden scores: only its owner may read it now.")
-
-
-def _checked_shows(names: list[str]) -> list[Shown]:
-    from stereogauge.web.hiding import Shown
-
-    for name in names:
-        if name not in get_args(Shown):
-            raise unknown_name("value of --hidden-shows", name, get_args(Shown))
-    return [name for name in get_args(Shown) if name in names]
-
-
-def _refuse_root(public: bool) -> None:
-    """Uploads of strangers are not read with the rights of root."""
-    if public and hasattr(os, "geteuid") and os.geteuid() == 0:
-        raise StereogaugeError(
-            "A public server that takes submissions must not run as root; run it as a user without rights, for example "
-            "with docs/guide/hosting/stereogauge.service (systemd) or docs/guide/hosting/compose.yaml."
-        )
-
-
-def _folder_beside(store: str) -> Path:
-    if "://" in store:
-        raise StereogaugeError("A store on a server has no folder beside it; say with --data where submissions go.")
-    return Path(f"{store.removesuffix('.sqlite')}-submissions")
 
 
 def _change_tokens(taken: HostedSubmissions, issue: str | None, revoke: str | None) -> None:

@@ -12,7 +12,9 @@ from stereogauge import store as stores
 from stereogauge.cli.options import ListingFormat
 from stereogauge.cli.output import print_json, print_repeated, print_tables, say
 from stereogauge.errors import StereogaugeError
-from stereogauge.tables.table import table, words
+from stereogauge.metrics.registry import canonical_column
+from stereogauge.store.engine import Database
+from stereogauge.tables.table import table
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -45,7 +47,7 @@ def info(store: StoreArgument, form: ListingFormat = "table") -> None:
         ("failures", ("dataset", "scene", "algorithm", "reason")),
     ):
         if document[kind]:
-            rows = [[words(_text(getattr(row, column))) for column in columns] for row in document[kind]]
+            rows = [[_text(getattr(row, column)) for column in columns] for row in document[kind]]
             print_tables([table(kind, kind, columns, rows)])
 
 
@@ -66,8 +68,7 @@ def export_scores(
 ) -> None:
     """Write scores in long form, one a row, with all their digits."""
     with stores.open_store(store, read_only=True) as opened:
-        write = opened.export_parquet if _is_parquet(out) else opened.export_csv
-        say(f"{write(out, dataset=dataset, protocol=protocol)} scores → {out}")
+        say(f"{getattr(opened, f'export_{_kind(out)}')(out, dataset=dataset, protocol=protocol)} scores → {out}")
 
 
 @app.command("import")
@@ -77,8 +78,14 @@ def import_scores(
 ) -> None:
     """Import scores in long form; the same columns of a cell are replaced."""
     with stores.open_store(store) as opened:
-        read = opened.import_parquet if _is_parquet(source) else opened.import_csv
-        say(f"{read(source)} scores → {opened.name}")
+        say(f"{getattr(opened, f'import_{_kind(source)}')(source)} scores → {opened.name}")
+
+
+def _kind(path: Path) -> str:
+    suffix = path.suffix.lower()
+    if suffix not in (".csv", ".parquet"):
+        raise StereogaugeError(f"{path}: the suffix must be .csv or .parquet; found {suffix or 'none'!r}.")
+    return suffix[1:]
 
 
 @app.command()
@@ -91,13 +98,6 @@ def check(store: StoreArgument) -> None:
         if found:
             raise typer.Exit(1)
         say(f"{opened.counts()['cells']} cells of {opened.name} are as they were written")
-
-
-def _is_parquet(path: Path) -> bool:
-    suffix = path.suffix.lower()
-    if suffix not in (".csv", ".parquet"):
-        raise StereogaugeError(f"{path}: the suffix must be .csv or .parquet; found {suffix or 'none'!r}.")
-    return suffix == ".parquet"
 
 
 @app.command()
@@ -125,8 +125,6 @@ def backup(
     The store is copied first: what is published meanwhile is private again in the copy.
     """
     import shutil
-
-    from stereogauge.store.engine import Database
 
     if target.exists():
         raise StereogaugeError(f"{target} exists; give a new folder for each copy, for example backup-2026-11-18.")
@@ -167,8 +165,6 @@ def delete(
     ] = None,
 ) -> None:
     """Remove algorithms, scenes or columns with everything that belongs to them."""
-    from stereogauge.metrics.registry import canonical_column
-
     if not (algorithms or scenes or columns):
         raise StereogaugeError("Nothing to remove: name algorithms, or give --scenes or --columns.")
     with stores.open_store(store) as opened:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,13 +12,12 @@ import typer
 
 from stereogauge.cli import options
 from stereogauge.cli.output import print_entry, print_json, print_tables, progress, save_figures, say
+from stereogauge.datasets import open_dataset
+from stereogauge.datasets.synthetic import save_middlebury_layout
 from stereogauge.errors import DatasetError, StereogaugeError
-from stereogauge.tables.table import Table, number, table, words
+from stereogauge.tables.table import Table, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from stereogauge.evaluation.progress import Progress
     from stereogauge.model import Scene
     from stereogauge.study.damage import GradedDamage
     from stereogauge.study.run import Sensitivity, Study
@@ -68,39 +69,42 @@ def command(
         "protocol": measured.choice,
         "seed": seed,
     }
+    found = _scene(dataset, scene, size, seed)
     if images:
         from stereogauge.study.images import image_damage_called
 
         common |= {"strengths": _steps(strengths or [], image_damage_called), "ndisp": ndisp}
         options.make_folder(out)
-        found = _scene(dataset, scene, size, seed)
         _study_images(found, matcher or ["sgm"], options.listed(metrics), common, form, out)
         return
     from stereogauge.study.damage import damage_called
     from stereogauge.study.run import GEOMETRY_METRICS, OTHER_METRICS, run_study, sensitivity_of
 
-    found = _scene(dataset, scene, size, seed)
     if save_scene is not None:
-        from stereogauge.datasets.synthetic import save_middlebury_layout
-
         save_middlebury_layout([found], save_scene)
         say(f"scene {found.id} in {save_scene}")
     options.make_folder(out)
-    bar = progress("map")
-    study = run_study(
-        found,
-        options.listed(metrics) or [*GEOMETRY_METRICS, *OTHER_METRICS],
-        strengths=_steps(strengths or [], damage_called),
-        progress=_advance(bar, found.id),
-        **common,
-    )
-    bar.finish()
+    common["strengths"] = _steps(strengths or [], damage_called)
+    with _counted("map", found.id) as advance:
+        study = run_study(
+            found, options.listed(metrics) or [*GEOMETRY_METRICS, *OTHER_METRICS], progress=advance, **common
+        )
     if not study.responses:
         raise StereogaugeError(
             f"Scene {found.id!r} has nothing that {', '.join(study.idle)} could strike; choose other damages."
         )
     matrix = sensitivity_of(study)
-    _print(study, matrix, form)
+    if form is options.Format.json:
+        print_json({"study": study, "sensitivity": matrix})
+    elif form is options.Format.csv:
+        sys.stdout.write(study.to_csv())
+    elif form is options.Format.latex:
+        import pandas as pd
+
+        frame = pd.DataFrame(matrix.scaled, index=list(matrix.metrics), columns=list(matrix.damages))
+        sys.stdout.write(frame.to_latex(float_format="%.2f", na_rep="--"))
+    else:
+        print_tables([_table(study, matrix)])
     if study.idle:
         say(f"note: nothing in scene {study.scene} to strike for {', '.join(study.idle)}")
     if out is not None:
@@ -108,8 +112,6 @@ def command(
 
 
 def _scene(dataset: str, scene: str | None, size: str | None, seed: int) -> Scene:
-    from stereogauge.datasets import open_dataset
-
     synthetic = dataset.partition(":")[0] == "synthetic"
     if size is not None and not synthetic:
         raise DatasetError(f"--size is for synthetic scenes; {dataset} has its own size.")
@@ -135,10 +137,8 @@ def _study_images(
 
     studies = {}
     for name in matchers:
-        bar = progress("pair")
-        advance = _advance(bar, f"{name} on {scene.id}")
-        studies[name] = run_image_study(scene, name, metrics or IMAGE_METRICS, progress=advance, **common)
-        bar.finish()
+        with _counted("pair", f"{name} on {scene.id}") as advance:
+            studies[name] = run_image_study(scene, name, metrics or IMAGE_METRICS, progress=advance, **common)
     if form is options.Format.json:
         print_json({"images": studies})
     elif form is options.Format.csv:
@@ -160,20 +160,20 @@ def _image_table(name: str, study: Study) -> Table:
     """The scores of a matcher on undamaged images and on images damaged at the reference strengths."""
     from stereogauge.study.images import IMAGE_DAMAGES
 
-    rows = [
-        [words("none"), words(""), *(number(study.curve(metric, study.damages[0])[0][1]) for metric in study.metrics)]
-    ]
+    rows: list[list[Any]] = [["none", "", *(study.curve(metric, study.damages[0])[0][1] for metric in study.metrics)]]
     for damage in study.damages:
         kind = IMAGE_DAMAGES[damage]
         steps = sorted({r.strength for r in study.responses if r.damage == damage})
         shown = kind.reference if kind.reference in steps else steps[-1]
         found = {r.label: r.value for r in study.responses if (r.damage, r.strength) == (damage, shown)}
-        rows.append([words(kind.name), words(f"{shown:g} {kind.unit}"), *(number(found[m]) for m in study.metrics)])
+        rows.append([kind.name, f"{shown:g} {kind.unit}", *(found[metric] for metric in study.metrics)])
     return table("images", f"{study.scene}: scores on damaged images", ("damage", "strength", *study.metrics), rows)
 
 
-def _advance(bar: Progress, what: str) -> Callable[[int, int], None]:
-    """What a study calls after each map."""
+@contextlib.contextmanager
+def _counted(noun: str, what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar of maps or pairs; yields what a study calls after each."""
+    bar = progress(noun)
 
     def advance(done: int, total: int) -> None:
         if done == 1:
@@ -181,7 +181,8 @@ def _advance(bar: Progress, what: str) -> Callable[[int, int], None]:
             bar.scene(what)
         bar.advance(1, 0)
 
-    return advance
+    yield advance
+    bar.finish()
 
 
 def _steps(texts: list[str], called: Callable[[str], GradedDamage[Any]]) -> dict[str, list[float]]:
@@ -214,20 +215,6 @@ def _print_damages(form: options.Format, *, images: bool = False) -> None:
         print_entry(d.id, [d.description + (f" ({d.metric})" if d.metric else "")], indent=20)
 
 
-def _print(study: Study, matrix: Sensitivity, form: options.Format) -> None:
-    if form is options.Format.json:
-        print_json({"study": study, "sensitivity": matrix})
-    elif form is options.Format.csv:
-        sys.stdout.write(study.to_csv())
-    elif form is options.Format.latex:
-        import pandas as pd
-
-        frame = pd.DataFrame(matrix.scaled, index=list(matrix.metrics), columns=list(matrix.damages))
-        sys.stdout.write(frame.to_latex(float_format="%.2f", na_rep="--"))
-    else:
-        print_tables([_table(study, matrix)])
-
-
 def _table(study: Study, matrix: Sensitivity) -> Table:
     """For each metric, the damages that it reacts to most, and whether its own leads among the named ones."""
     rows = []
@@ -237,7 +224,7 @@ def _table(study: Study, matrix: Sensitivity) -> Table:
         order = sorted((d for d in range(len(row)) if row[d] > 0), key=lambda d: -row[d])[:SHOWN]
         strongest = [f"{matrix.damages[d]} {row[d]:.2f}" for d in order] + [""] * (SHOWN - len(order))
         verdict = "" if metric not in own else "leads" if own[metric] else "does not lead"
-        rows.append([words(text) for text in (metric, *strongest, verdict)])
+        rows.append([metric, *strongest, verdict])
     title = f"{study.scene}: what each metric reacts to, relative to its largest response"
     header = ("metric", *(f"{place}." for place in range(1, SHOWN + 1)), "named after")
     return table("sensitivity", title, header, rows)

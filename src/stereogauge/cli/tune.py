@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from stereogauge.cli import INTERRUPTED, options
+from stereogauge.cli import options
 from stereogauge.cli.output import print_json, print_tables, progress, say
 from stereogauge.cli.running import chosen_scenes, executor_of
 
@@ -64,52 +64,33 @@ def command(
 
     def workers(prepared: Prepared) -> Executor:
         options.make_folder(out)
-        _announce(prepared)
+        scenes_used, folds_used = prepared.definition.scenes, len(prepared.definition.folds)
+        held = f", then {folds_used} that each hold some out" if folds_used else "; no scene is held out"
+        names = ", ".join(prepared.space.names)
+        say(f"{prepared.planned} trials on {len(scenes_used)} scenes{held}; searched: {names}")
         reason = "since each keeps all scenes and more do not fit into memory"
         # Worker processes even for one job, so that a crash of a matcher costs a trial and not the run.
         return executor_of(jobs, cluster, lambda: prepared.pixels, reason, apart=True)
 
-    try:
-        result = tune(
-            matcher,
-            chosen_scenes(dataset, scenes),
-            profile,
-            trials,
-            objectives=objective or (),
-            sampler=sampler,
-            folds=folds,
-            space=space,
-            protocol=chosen,
-            store=store,
-            name=name,
-            seed=seed,
-            prune=prune,
-            time_limit=time_limit,
-            ndisp=ndisp,
-            executor=workers,
-            progress=progress("trial"),
-        )
-    except KeyboardInterrupt:
-        say("interrupted; every finished trial is stored, and the same command continues from there")
-        raise typer.Exit(INTERRUPTED) from None
-    _print(result, form)
-    say(f"protocol {chosen.name} {chosen.hash}, scoring {chosen.scoring_hash}")
-    if out is not None:
-        from stereogauge.tuning.figures import write_result
-
-        for path in write_result(result, out):
-            say(f"{path} written")
-
-
-def _announce(prepared: Prepared) -> None:
-    definition = prepared.definition
-    folds = len(definition.folds)
-    held = f", then {folds} that each hold some out" if folds else "; no scene is held out"
-    names = ", ".join(prepared.space.names)
-    say(f"{prepared.planned} trials on {len(definition.scenes)} scenes{held}; searched: {names}")
-
-
-def _print(result: TuningResult, form: str) -> None:
+    result = tune(
+        matcher,
+        chosen_scenes(dataset, scenes),
+        profile,
+        trials,
+        objectives=objective or (),
+        sampler=sampler,
+        folds=folds,
+        space=space,
+        protocol=chosen,
+        store=store,
+        name=name,
+        seed=seed,
+        prune=prune,
+        time_limit=time_limit,
+        ndisp=ndisp,
+        executor=workers,
+        progress=progress("trial"),
+    )
     if form == "json":
         print_json(result)
     elif form == "csv":
@@ -118,6 +99,12 @@ def _print(result: TuningResult, form: str) -> None:
         sys.stdout.write(result.to_toml())
     else:
         _print_table(result)
+    say(f"protocol {chosen.name} {chosen.hash}, scoring {chosen.scoring_hash}")
+    if out is not None:
+        from stereogauge.tuning.figures import write_result
+
+        for path in write_result(result, out):
+            say(f"{path} written")
 
 
 def _print_table(result: TuningResult) -> None:

@@ -9,8 +9,12 @@ import typer
 from stereogauge import store as stores
 from stereogauge.cli import options
 from stereogauge.cli.output import print_tables, say, working
+from stereogauge.datasets.declaration import open_dataset
+from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import StereogaugeError
+from stereogauge.evaluation.run import make_plan, run_plan
 from stereogauge.protocol import load_protocol
+from stereogauge.tables.ranking_tables import REGIONS, zero_shot_metrics, zero_shot_table
 
 
 def command(
@@ -22,8 +26,8 @@ def command(
     protocol: Annotated[
         str, typer.Option(help="The preset whose rules are used, such as stereo-toolbox or raft-stereo.")
     ] = ("stereo-toolbox"),
-    by: Annotated[str, typer.Option(help="The region that ranks are computed from: all, nonocc or occluded.")] = "all",
-    epe: Annotated[bool, typer.Option("--epe", help="Add mean errors.")] = False,
+    by: Annotated[str, "The region that ranks are computed from: all, nonocc or occluded."] = "all",
+    epe: Annotated[bool, "Add mean errors."] = False,
     form: options.OutputFormat = options.Format.table,
 ) -> None:
     """Evaluate algorithms on several datasets and print occluded, visible and all outliers, mean ranks, size and time.
@@ -34,11 +38,6 @@ def command(
     from matchers that state them (`evaluate --matcher`) or from the tags `parameters`, `device` and `seconds` of a
     results.toml.
     """
-    from stereogauge.datasets.declaration import open_dataset
-    from stereogauge.datasets.results.find import find_results
-    from stereogauge.evaluation.run import make_plan, run_plan
-    from stereogauge.tables.ranking_tables import REGIONS, zero_shot_metrics, zero_shot_table
-
     if by not in REGIONS:
         raise StereogaugeError(f"Ranks are by one of the regions {', '.join(REGIONS)}; found {by!r}.")
     chosen = load_protocol(protocol)

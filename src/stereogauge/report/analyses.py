@@ -28,7 +28,7 @@ from stereogauge.report.content import AnalysisOptions, Entry, FigureEntry
 from stereogauge.scores.cube import ScoreCube
 from stereogauge.scores.selection import Selection
 from stereogauge.tables import ranking_tables as tables
-from stereogauge.tables.table import Cell, Table, number, table, words
+from stereogauge.tables.table import Cell, Table, number, table
 
 MOST_PANELS = 3
 
@@ -37,7 +37,7 @@ def correlation(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
     """r² between all pairs of columns."""
     found = relations.determination(cube)
     names = [column.label for column in found.columns]
-    rows = [[words(name), *(number(value, 2) for value in found.r_squared[row])] for row, name in enumerate(names)]
+    rows = [[name, *(number(value, 2) for value in found.r_squared[row])] for row, name in enumerate(names)]
     shown = table("determination", "r² of linear fits between columns", ["column", *names], rows)
     reading = "A low r² means that a metric sees something that the other does not."
     figure = FigureEntry("determination", analysis_figures.determination_data(found), reading)
@@ -54,7 +54,7 @@ def scatter(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
     data = analysis_figures.scatter_matrix_data(cube, horizontal, vertical, options.styles)
     rows = [
         [
-            *(words(analysis_figures.label(column, one.selection)) for column in (one.x, one.y)),
+            *(analysis_figures.label(column, one.selection) for column in (one.x, one.y)),
             number(one.r_squared),
             *(number(np.nan_to_num(fit.r_squared)) for fit in one.fits),
         ]
@@ -88,7 +88,7 @@ def metric_orders(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
 
 def _agreement_table(name: str, what: str, agreed: OrderAgreement) -> Table:
     rows = [
-        [words(first), words(second), number(agreed.kendall[row, column]), number(agreed.spearman[row, column])]
+        [first, second, number(agreed.kendall[row, column]), number(agreed.spearman[row, column])]
         for row, first in enumerate(agreed.names)
         for column, second in enumerate(agreed.names)
         if row < column
@@ -102,7 +102,7 @@ def histograms(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
     found = [relations.score_histogram(cube, str(column), options.mark) for column in cube.columns]
     rows = [
         [
-            words(one.column.label),
+            one.column.label,
             number(one.empirical[0]),
             number(one.empirical[1]),
             Cell() if one.heuristic is None else number(one.heuristic[1]),
@@ -152,7 +152,7 @@ def significance(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
 def friedman_test(cube: ScoreCube, options: AnalysisOptions) -> list[Entry]:
     """Friedman's test by one metric with Nemenyi's p-values, and the diagram where it can tell anything."""
     test = friedman(cube, [options.metric], missing=options.missing, alpha=options.alpha)
-    rows = [[words(name), *(number(p, 2) for p in test.nemenyi[row])] for row, name in enumerate(test.algorithms)]
+    rows = [[name, *(number(p, 2) for p in test.nemenyi[row])] for row, name in enumerate(test.algorithms)]
     title = f"p-values of Nemenyi's test, {options.metric}"
     shown = table("nemenyi", title, ["algorithm", *test.algorithms], rows, [test.sentence])
     return [shown, critical_difference(test, options.styles)] if test.can_tell else [shown]

@@ -20,9 +20,7 @@ def csv_table(table: Table, comments: Sequence[str] = ()) -> str:
 
     A name that a spreadsheet would take for a formula is quoted by an apostrophe.
     """
-    return _csv(
-        [f"# {' '.join(comment.split())}\n" for comment in comments], [_csv_header(table), *_csv_records(table)]
-    )
+    return "".join(f"# {' '.join(comment.split())}\n" for comment in comments) + _csv(_csv_rows(table))
 
 
 def csv_tables(tables: Sequence[Table]) -> str:
@@ -32,44 +30,33 @@ def csv_tables(tables: Sequence[Table]) -> str:
     """
     if len(tables) == 1:
         return csv_table(tables[0])
-    headers = [_numbered(_csv_header(table)) for table in tables]
-    columns = list(dict.fromkeys(column for header in headers for column in header))
-    rows = [["table", *(heading for heading, _ in columns)]]
-    for table, header in zip(tables, headers, strict=True):
-        places = {column: place for place, column in enumerate(header)}
-        rows += [
-            [table.name, *(record[places[column]] if column in places else "" for column in columns)]
-            for record in _csv_records(table)
-        ]
-    return _csv([], rows)
+    rows: list[tuple[str, dict[tuple[str, int], str]]] = []
+    columns: dict[tuple[str, int], None] = {}
+    for table in tables:
+        header, *records = _csv_rows(table)
+        # How often a heading occurred before keeps columns of one table distinct.
+        own = [(heading, header[:place].count(heading)) for place, heading in enumerate(header)]
+        columns |= dict.fromkeys(own)
+        rows += [(table.name, dict(zip(own, record, strict=True))) for record in records]
+    lines = [[name, *(cells.get(column, "") for column in columns)] for name, cells in rows]
+    return _csv([["table", *(heading for heading, _ in columns)], *lines])
 
 
-def _numbered(header: Sequence[str]) -> list[tuple[str, int]]:
-    """Headings with how often each occurred before, so that columns of one table stay distinct."""
-    return [(heading, header[:place].count(heading)) for place, heading in enumerate(header)]
-
-
-def _csv(comments: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _csv(rows: Sequence[Sequence[str]]) -> str:
     stream = io.StringIO()
-    stream.writelines(comments)
     csv.writer(stream, lineterminator="\n").writerows(rows)
     return stream.getvalue()
 
 
-def _csv_header(table: Table) -> list[str]:
-    shares = [f"coverage of {table.header[place].line.split(' [')[0]}" for place in _partly_covered(table)]
-    return [*(_no_formula(heading.line) for heading in table.header), *shares]
-
-
-def _csv_records(table: Table) -> list[list[str]]:
-    covered = _partly_covered(table)
-    return [[*map(_csv_cell, row), *(_csv_cell(Cell(row[place].coverage)) for place in covered)] for row in table.rows]
-
-
-def _partly_covered(table: Table) -> list[int]:
-    """The columns in which a score does not cover all of its pixels."""
+def _csv_rows(table: Table) -> list[list[str]]:
+    """Headings and records, behind them the coverage of columns in which a score does not cover all of its pixels."""
     places = range(len(table.header))
-    return [place for place in places if any(row[place].coverage not in (None, 1.0) for row in table.rows)]
+    partly = [place for place in places if any(row[place].coverage not in (None, 1.0) for row in table.rows)]
+    shares = [f"coverage of {table.header[place].line.split(' [')[0]}" for place in partly]
+    return [
+        [*(_no_formula(heading.line) for heading in table.header), *shares],
+        *([*map(_csv_cell, row), *(_csv_cell(Cell(row[place].coverage)) for place in partly)] for row in table.rows),
+    ]
 
 
 def markdown_table(table: Table) -> str:
@@ -90,9 +77,7 @@ def json_tables(tables: Sequence[Table]) -> str:
 def _csv_cell(cell: Cell) -> str:
     if cell.value is None:
         return ""
-    if isinstance(cell.value, str):
-        return _no_formula(cell.value)
-    return repr(cell.value)
+    return _no_formula(cell.value) if isinstance(cell.value, str) else repr(cell.value)
 
 
 def _no_formula(text: str) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
 
 from stereogauge.datasets.declaration import dataset_threshold
-from stereogauge.metrics.run_time import CONDITIONS, conditions_in_words
+from stereogauge.metrics.run_time import CONDITIONS
 from stereogauge.protocol import Aggregations
 from stereogauge.ranking.model import Ranking
 from stereogauge.ranking.profile import property_of
@@ -17,8 +17,19 @@ from stereogauge.ranking.ranks import column_ranks
 from stereogauge.scores.aggregation import aggregated
 from stereogauge.scores.cube import ScoreCube, Values
 from stereogauge.scores.selection import in_words
-from stereogauge.tables.score_table import emphases, scenes_text
-from stereogauge.tables.table import MARK, Cell, Emphasis, Heading, Table, count, number, rank_cell, share, table, words
+from stereogauge.tables.score_table import emphasised, run_times, scenes_text
+from stereogauge.tables.table import (
+    MARK,
+    Cell,
+    Heading,
+    Table,
+    as_cell,
+    number,
+    of_columns,
+    rank_cell,
+    share,
+    table,
+)
 from stereogauge.text import counted, shortened
 
 if TYPE_CHECKING:
@@ -46,8 +57,8 @@ class LeaderboardColumn(NamedTuple):
 
 
 def _value(ranking: Ranking, place: int) -> Cell:
-    value = float(ranking.value[place])
-    return count(int(value)) if np.all(ranking.value == np.round(ranking.value)) else number(value)
+    whole = np.all(ranking.value == np.round(ranking.value))
+    return as_cell((int if whole else float)(ranking.value[place]))
 
 
 def _group(ranking: Ranking, place: int) -> Cell:
@@ -64,36 +75,36 @@ LEADERBOARD = (
 DRAWN = ("rank", "value", "group")
 
 
-def leaderboard_columns(ranking: Ranking) -> tuple[LeaderboardColumn, ...]:
-    """The columns that a ranking has."""
-    return tuple(column for column in LEADERBOARD if column.applies(ranking))
+def leaderboard_columns(ranking: Ranking) -> dict[str, tuple[Heading, list[Cell]]]:
+    """The columns that a ranking has, by id, with cells in the order of ranks."""
+    places = range(len(ranking))
+    return {
+        column.id: (column.heading(ranking), [column.cell(ranking, place) for place in places])
+        for column in LEADERBOARD
+        if column.applies(ranking)
+    }
 
 
 def further_columns(ranking: Ranking) -> dict[str, list[Cell]]:
     """The columns of the leaderboard beyond rank, value and group, by their headings; cells in the order of ranks."""
-    places = range(len(ranking))
-    columns = (column for column in leaderboard_columns(ranking) if column.id not in DRAWN)
-    return {column.heading(ranking).line: [column.cell(ranking, place) for place in places] for column in columns}
+    columns = leaderboard_columns(ranking).items()
+    return {heading.line: cells for name, (heading, cells) in columns if name not in DRAWN}
 
 
 def leaderboard(ranking: Ranking, scores: Table) -> Table:
     """The scores of each ranked algorithm in order of rank, behind its place and before what else the model found."""
-    own = {column.id: column for column in leaderboard_columns(ranking)}
-    order = [own[name] for name in ("group", "value") if name in own]
-    order += [column for name, column in own.items() if name not in DRAWN]
+    own = leaderboard_columns(ranking)
     rows = {row[0].value: row for row in scores.rows}
-    found = [
-        (
-            *(own["rank"].cell(ranking, place), words(name)),
-            *(one.cell(ranking, place) for one in order),
-            *rows[name][1:],
-            *(_any(values[place]) for values in ranking.extra.values()),
-        )
-        for place, name in enumerate(ranking.algorithms)
+    measured = list(zip(scores.header, *(rows[name] for name in ranking.algorithms), strict=True))[1:]
+    columns = [
+        own["rank"],
+        (Heading("algorithm"), ranking.algorithms),
+        *(own[name] for name in ("group", "value") if name in own),
+        *(column for name, column in own.items() if name not in DRAWN),
+        *((heading, cells) for heading, *cells in measured),
+        *((Heading(name), map(_any, values)) for name, values in ranking.extra.items()),
     ]
-    heads = (Heading("rank"), Heading("algorithm"), *(one.heading(ranking) for one in order))
-    heads_of_facts = (Heading(name) for name in ranking.extra)
-    return replace(scores, header=(*heads, *scores.header[1:], *heads_of_facts), rows=tuple(found))
+    return of_columns(scores.name, scores.title, columns, scores.notes)
 
 
 def ranking_table(
@@ -107,85 +118,87 @@ def ranking_table(
 
     † marks algorithms that Nemenyi's test does not distinguish from the first.
     """
-    columns = leaderboard_columns(ranking)
-    header: list[str | Heading] = ["algorithm", *(column.heading(ranking) for column in columns)]
+    names = ranking.algorithms
+    alike = set() if test is None else {test.algorithms[k] for k in np.flatnonzero(test.nemenyi[0] >= test.alpha)}
+    alike -= set() if test is None else {test.algorithms[0]}
+    columns: list[tuple[str | Heading, Iterable[Any]]] = [
+        ("algorithm", [Cell(name, mark=MARK if name in alike else "") for name in names]),
+        *leaderboard_columns(ranking).values(),
+    ]
     if sure is not None:
-        header += [f"rank, {100 * sure.level:g} %", "first in"]
-    shown = list(ranking.extra) if extra is None else [name for name in extra if name in ranking.extra]
-    header += shown
-    together = set() if test is None else {test.algorithms[k] for k in np.flatnonzero(test.nemenyi[0] >= test.alpha)}
-    rows = []
-    for place, name in enumerate(ranking.algorithms):
-        row = [
-            Cell(name, mark=MARK if name in together and name != (test.algorithms[0] if test else "") else ""),
-            *(column.cell(ranking, place) for column in columns),
+        own = [sure.algorithms.index(name) for name in names]
+        columns += [
+            (f"rank, {100 * sure.level:g} %", [f"{sure.rank_low[one]} – {sure.rank_high[one]}" for one in own]),
+            ("first in", [share(sure.first[one]) for one in own]),
         ]
-        if sure is not None:
-            own = sure.algorithms.index(name)
-            row.append(words(f"{sure.rank_low[own]} – {sure.rank_high[own]}"))
-            row.append(share(sure.first[own]))
-        row += [_any(ranking.extra[name][place]) for name in shown]
-        rows.append(row)
+    columns += [(name, map(_any, own)) for name, own in ranking.extra.items() if extra is None or name in extra]
     # The notes of weights are below the table of weights.
     notes = [*(() if "break_even" in ranking.arrays else ranking.notes), *in_words(ranking.selection.dropped)]
     if test is not None:
         notes.insert(
             0, f"{MARK} not distinguished from the first by Nemenyi's test (α = {test.alpha:g}, {test.blocks} scenes)."
         )
-    return table(f"rank-{ranking.model}", title or f"Order by the model {ranking.model}", header, rows, notes)
+    return of_columns(f"rank-{ranking.model}", title or f"Order by the model {ranking.model}", columns, notes)
 
 
 def weights_table(ranking: Ranking, profile: Profile | None = None) -> Table:
-    """What each weight of a weighted ranking means: its share of the differences, and where the second would lead.
-
-    The break-even is the weight of the term, the others scaled to sum to 1, at which the first two tie.
-    """
-    second = ranking.arrays["break_even"][1] if len(ranking) > 1 else np.full(len(ranking.names["terms"]), np.nan)
-    parts = (ranking.arrays["weights"], ranking.arrays["effective_weights"], second)
-    rows = [
-        [words(term), words(property_of(term)), *(share(v, 1) if not np.isnan(v) else Cell() for v in values)]
-        for term, *values in zip(ranking.names["terms"], *parts, strict=True)
-    ]
-    rival = ranking.algorithms[1] if len(ranking) > 1 else "no other"
-    header = ["metric", "property", "weight", "share of the differences", f"weight at which {rival} ties"]
-    name, title = (
-        ("weights", "What the weights mean")
-        if profile is None
-        else (f"weights-{profile.id}", f"What the weights of {profile.name} mean")
+    """What each weight of a weighted ranking means: its share of the differences, and where the second would lead."""
+    terms = ranking.names["terms"]
+    rival = ranking.algorithms[1] if len(ranking) > 1 else None
+    ties = np.full(len(terms), np.nan) if rival is None else ranking.arrays["break_even"][1]
+    parts = (map(property_of, terms), ranking.arrays["weights"], ranking.arrays["effective_weights"], ties)
+    name, whose = ("weights", "") if profile is None else (f"weights-{profile.id}", f" of {profile.name}")
+    return table_of_weights(
+        name, f"What the weights{whose} mean", zip(terms, *parts, strict=True), rival, ranking.notes
     )
-    return table(name, title, header, rows, ranking.notes)
+
+
+def table_of_weights(
+    name: str,
+    title: str,
+    terms: Iterable[tuple[str, str, float, float, float]],
+    rival: str | None,
+    notes: Iterable[str],
+) -> Table:
+    """Words, property, weight, share of the differences and break-even (NaN: none) of each term.
+
+    The break-even is the weight of the term, the others scaled to sum to 1, at which the first ties with its rival.
+    """
+    header = ["metric", "property", "weight", "share of the differences"]
+    header += [f"weight at which {rival} ties"] if rival else []
+    rows = [[term, kind, *(share(value, 1) for value in values)][: len(header)] for term, kind, *values in terms]
+    return table(name, title, header, rows, notes)
 
 
 def _any(value: object) -> Cell:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return Cell(str(value), shortened(str(value).split(", "), MOST_NAMES))
-    return Cell(value) if isinstance(value, int) else number(value)
+    return as_cell(value)
 
 
 def orders_table(found: OrderAgreement, groups: Mapping[str, Ranking] | None = None) -> Table:
     """Places under several orders side by side; * marks members of the order's A*₁ where groups are given."""
-    members = {name: set((groups or {})[name].winners) if groups and name in groups else set() for name in found.names}
-    rows = [
-        [
-            words(name),
-            *(
-                replace(rank_cell(int(rank)), mark="*" if name in members[order] else "")
-                for order, rank in zip(found.names, found.ranks[row], strict=True)
-            ),
-        ]
-        for row, name in enumerate(found.algorithms)
+    members = {order: found.winners for order, found in (groups or {}).items()}
+    columns = [
+        (
+            order,
+            [
+                replace(rank_cell(int(rank)), mark="*" if name in members.get(order, ()) else "")
+                for name, rank in zip(found.algorithms, ranks, strict=True)
+            ],
+        )
+        for order, ranks in zip(found.names, found.ranks.T, strict=True)
     ]
     notes = ["* member of A*₁ by that metric alone."] if groups else []
-    return table("orders", "Places by metric (Middlebury model)", ["algorithm", *found.names], rows, notes)
+    return of_columns(
+        "orders", "Places by metric (Middlebury model)", [("algorithm", found.algorithms), *columns], notes
+    )
 
 
 def beats_table(sure: Bootstrap) -> Table:
     """Probability that the row's algorithm beats the column's, over draws of scenes."""
     rows = [
-        [
-            words(name),
-            *(Cell(float(p), f"{p:.2f}") if row != place else words("") for place, p in enumerate(sure.beats[row])),
-        ]
+        [name, *("" if row == place else Cell(float(p), f"{p:.2f}") for place, p in enumerate(sure.beats[row]))]
         for row, name in enumerate(sure.algorithms)
     ]
     scenes = counted(sure.selection.independent_scenes, "independent scene")
@@ -197,13 +210,9 @@ def pairs_table(pairs: Sequence[PairTest], metric: str, alpha: float = 0.05) -> 
     """Wilcoxon's test of pairs with Holm's correction."""
     rows = [
         [
-            words(pair.first),
-            words(pair.second),
-            words(pair.better or "even"),
-            number(pair.median),
-            share(pair.superiority),
+            *(pair.first, pair.second, pair.better or "even", pair.median, share(pair.superiority)),
             number(pair.p_value, 2),
-            replace(number(pair.p_holm, 2), emphasis="best" if pair.p_holm < alpha else ""),
+            number(pair.p_holm, 2, "best" if pair.p_holm < alpha else ""),
         ]
         for pair in pairs
     ]
@@ -214,27 +223,23 @@ def pairs_table(pairs: Sequence[PairTest], metric: str, alpha: float = 0.05) -> 
 
 def double_counting_table(nested: DoubleCounting, parted: DoubleCounting) -> Table:
     """Errors by region under both sets of regions, and the share that is counted more than once."""
-    header = ["algorithm", *nested.regions, "counted", *parted.regions, "distinct", "counted twice or more [%]"]
-    rows = [
-        [
-            words(name),
-            *(count(errors) for errors in nested.errors[row]),
-            count(nested.counted[row]),
-            *(count(errors) for errors in parted.errors[row]),
-            count(nested.distinct[row]),
-            number(float(nested.repeated_share[row])),
-        ]
-        for row, name in enumerate(nested.algorithms)
+    columns = [
+        ("algorithm", nested.algorithms),
+        *zip(nested.regions, nested.errors.T, strict=True),
+        ("counted", nested.counted),
+        *zip(parted.regions, parted.errors.T, strict=True),
+        ("distinct", nested.distinct),
+        ("counted twice or more [%]", nested.repeated_share),
     ]
     chain = " ⊂ ".join(nested.regions)
     note = f"Pixels over all scenes. {chain} count errors repeatedly; {', '.join(parted.regions)} count each once."
-    return table("double-counting", "Errors counted more than once", header, rows, [note])
+    return of_columns("double-counting", "Errors counted more than once", columns, [note])
 
 
 def subset_table(found: SubsetExperiment) -> Table:
     """Each metric against RMS everywhere and on its own pixels."""
     header = ["metric", "pixels", "r² with RMS", "r² with RMS there", "τ-b with RMS", "τ-b with RMS there"]
-    rows = [[words(row.metric), words(row.subset), *(number(value, 2) for value in row[2:])] for row in found.rows]
+    rows = [[row.metric, row.subset, *(number(value, 2) for value in row[2:])] for row in found.rows]
     note = (
         f"RMS everywhere is {found.reference}. What RMS on the metric's own pixels leaves open is due to the function."
     )
@@ -243,26 +248,29 @@ def subset_table(found: SubsetExperiment) -> Table:
 
 def weight_stability_table(found: WeightStability, profile: Profile) -> Table:
     """How often each algorithm wins when the weights move."""
-    rows = [
-        [words(name), share(found.first[row], 1), words(f"{found.rank_low[row]} – {found.rank_high[row]}")]
-        for row, name in enumerate(found.algorithms)
+    columns = [
+        ("algorithm", found.algorithms),
+        ("first in", [share(first, 1) for first in found.first]),
+        ("rank, 95 %", [f"{low} – {high}" for low, high in zip(found.rank_low, found.rank_high, strict=True)]),
     ]
     note = (
         f"{found.draws} draws of weights around the stated ones (Dirichlet, concentration {found.concentration:g}); "
         f"another winner in {100 * found.changed:.1f} %."
     )
     title = f"Does the winner survive other weights than those of {profile.name}?"
-    return table(f"weight-stability-{profile.id}", title, ["algorithm", "first in", "rank, 95 %"], rows, [note])
+    return of_columns(f"weight-stability-{profile.id}", title, columns, [note])
 
 
 def threshold_stability_table(found: ThresholdStability) -> Table:
     """Places along the thresholds of a family of metrics."""
     names = found.rankings[0].algorithms
-    places = [dict(zip(ranking.algorithms, ranking.rank.tolist(), strict=True)) for ranking in found.rankings]
-    rows = [[words(name), *(rank_cell(p[name]) if name in p else Cell() for p in places)] for name in names]
-    header = ["algorithm", *(f"{found.family}@{threshold:g}" for threshold in found.thresholds)]
+    columns: list[tuple[str, Iterable[Any]]] = [("algorithm", names)]
+    for threshold, ranking in zip(found.thresholds, found.rankings, strict=True):
+        places = dict(zip(ranking.algorithms, ranking.rank.tolist(), strict=True))
+        cells = [rank_cell(places[name]) if name in places else None for name in names]
+        columns.append((f"{found.family}@{threshold:g}", cells))
     note = f"The winner changes between {100 * found.changed:.0f} % of neighbouring thresholds."
-    return table("threshold-stability", "Does the winner survive another threshold?", header, rows, [note])
+    return of_columns("threshold-stability", "Does the winner survive another threshold?", columns, [note])
 
 
 def zero_shot_metrics(dataset: str) -> tuple[str, ...]:
@@ -281,71 +289,63 @@ def zero_shot_table(
     adds mean errors.
     """
     names = list(dict.fromkeys(name for cube in cubes.values() for name in cube.algorithms))
-    header: list[Heading] = [Heading("algorithm")]
-    columns: list[list[Cell]] = []
+    columns: list[tuple[Heading, list[Cell]]] = []
     ranks = np.full((len(names), len(cubes)), np.nan)
     for place, (dataset, cube) in enumerate(cubes.items()):
-        bad = f"bad@{dataset_threshold(dataset):g}"
-        shown = [(bad, region, short) for region, short in REGIONS.items()]
-        shown = [("mae", "all", "EPE"), *shown] if epe else shown
-        for metric, region, short in shown:
+        threshold = f"{dataset_threshold(dataset):g}"
+        shown = [("mae", "all", "EPE", "px")] if epe else []
+        shown += [(f"bad@{threshold}", region, f"> {threshold} px {name}", "%") for region, name in REGIONS.items()]
+        for metric, region, detail, unit in shown:
             values = _over_scenes(cube, how[dataset], metric, region, names)
-            if np.isnan(values).all():
+            known = ~np.isnan(values)
+            if not known.any():
                 continue
-            unit = "px" if metric == "mae" else "%"
-            header.append(Heading(dataset, f"{short}" if metric == "mae" else f"> {bad[4:]} px {short}", unit))
-            columns.append(_emphasised(values))
-            if metric == bad and region == by:
-                known = ~np.isnan(values)
+            columns.append((Heading(dataset, detail, unit), emphasised(values)))
+            if metric != "mae" and region == by:
                 ranks[known, place] = column_ranks(values[known][:, np.newaxis], "average")[:, 0]
-    header.append(Heading("mean rank", by))
-    columns.append(_emphasised(ranks.mean(axis=1)))
-    header += [Heading("parameters", unit="million"), Heading("time", unit="s"), Heading("device")]
-    columns += [_fact(cubes, names, "weights", "parameters"), _fact(cubes, names, "seconds", "seconds")]
-    columns.append([words(device) if (device := _device(cubes, name)) else Cell() for name in names])
-    order = np.argsort(np.nan_to_num(ranks.mean(axis=1), nan=np.inf), kind="stable")
-    rows = [[words(names[row]), *(column[row] for column in columns)] for row in order]
+    means = ranks.mean(axis=1)
+    columns += [
+        (Heading("mean rank", by), emphasised(means)),
+        (Heading("parameters", unit="million"), _fact(cubes, names, "weights", "parameters")),
+        (Heading("time", unit="s"), _fact(cubes, names, "seconds", "seconds")),
+        (Heading("device"), [Cell(_device(cubes, name)) for name in names]),
+    ]
+    order = np.argsort(np.nan_to_num(means, nan=np.inf), kind="stable")
+    rows = [[names[row], *(cells[row] for _, cells in columns)] for row in order]
+    header: list[str | Heading] = ["algorithm", *(heading for heading, _ in columns)]
     return table("zero-shot", "Generalization", header, rows, _zero_shot_notes(cubes, how, by))
 
 
 def _over_scenes(cube: ScoreCube, how: Aggregations, metric: str, region: str, names: Sequence[str]) -> Values:
     """One value per algorithm, NaN where the dataset, the column or the algorithm is not there."""
-    found = np.full(len(names), np.nan)
     places = [place for place, column in enumerate(cube.columns) if (column.metric, column.region) == (metric, region)]
-    if places:
-        own = aggregated(cube.take(columns=places), how)[:, 0]
-        for name, value in zip(cube.algorithms, own, strict=True):
-            found[names.index(name)] = value
-    return found
-
-
-def _emphasised(values: Values) -> list[Cell]:
-    marks: list[Emphasis] = emphases(values) if len(values) > 1 else [""] * len(values)
-    return [replace(number(value), emphasis=mark) for value, mark in zip(values, marks, strict=True)]
+    own = dict(zip(cube.algorithms, aggregated(cube.take(columns=places), how)[:, 0], strict=True)) if places else {}
+    return np.array([own.get(name, np.nan) for name in names])
 
 
 def _fact(cubes: Mapping[str, ScoreCube], names: Sequence[str], metric: str, tag: str) -> list[Cell]:
     """A fact of runs as measured, averaged over datasets, or as the results' tags state it."""
-    measured = [_over_scenes(cube, "mean", metric, "scene", names) for cube in cubes.values()]
-    cells = []
-    for place, name in enumerate(names):
-        known = [values[place] for values in measured if not np.isnan(values[place])]
-        tags = (cube.tags.algorithms.get(name, {}).get(tag) for cube in cubes.values())
-        stated = next(filter(None, tags), None)
-        cells.append(number(float(np.mean(known))) if known else words(stated[0]) if stated else Cell())
-    return cells
+    measured = np.array([_over_scenes(cube, "mean", metric, "scene", names) for cube in cubes.values()])
+    known = [values[~np.isnan(values)] for values in measured.T]
+    stated = [_tag(cubes, name, tag) for name in names]
+    return [number(own.mean()) if own.size else Cell(text) for own, text in zip(known, stated, strict=True)]
 
 
-def _device(cubes: Mapping[str, ScoreCube], name: str) -> str:
-    """What the runs of an algorithm were measured on, or what its tags state."""
-    for cube in cubes.values():
+def _tag(cubes: Mapping[str, ScoreCube], name: str, tag: str) -> str | None:
+    """What the tags of an algorithm state, if anything."""
+    stated = (cube.tags.algorithms.get(name, {}).get(tag) for cube in cubes.values())
+    return next((values[0] for values in stated if values), None)
+
+
+def _device(cubes: Mapping[str, ScoreCube], name: str) -> str | None:
+    """What the runs of an algorithm were measured on, or what its tags state, on the first dataset that says so."""
+    for dataset, cube in cubes.items():
         for (algorithm, _), conditions in cube.runs.items():
             if algorithm == name and (found := CONDITIONS.fullmatch(conditions)):
                 return str(found[5])
-        stated = cube.tags.algorithms.get(name, {}).get("device")
-        if stated:
-            return stated[0]
-    return ""
+        if stated := _tag({dataset: cube}, name, "device"):
+            return stated
+    return None
 
 
 def _zero_shot_notes(cubes: Mapping[str, ScoreCube], how: Mapping[str, Aggregations], by: str) -> list[str]:
@@ -353,9 +353,4 @@ def _zero_shot_notes(cubes: Mapping[str, ScoreCube], how: Mapping[str, Aggregati
     notes = [f"Datasets: {scenes}. Ranks by outliers on the region {by}, averaged over the datasets."]
     if any(way != "mean" for way in how.values()):
         notes.append("Aggregated over scenes as the protocol says.")
-    runs: dict[str, list[str]] = {}
-    for cube in cubes.values():
-        for (name, _), conditions in cube.runs.items():
-            runs.setdefault(name, []).append(conditions)
-    said = conditions_in_words(runs)
-    return [*notes, said] if said else notes
+    return [*notes, *run_times(cubes.values())]

@@ -6,16 +6,16 @@ Command line, report, site, CSV and LaTeX all show this table.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from stereogauge.masks.geometry.objects import KINDS, ObjectKind, SceneObject
+from stereogauge.masks.geometry.objects import KINDS, SceneObject
 from stereogauge.metrics.run_time import conditions_in_words
 from stereogauge.protocol import EITHER_UNIT, Aggregations, Protocol
 from stereogauge.ranking.ranks import column_ranks, normalised
@@ -33,11 +33,10 @@ from stereogauge.tables.table import (
     Emphasis,
     Heading,
     Table,
-    count,
     number,
+    of_columns,
     share,
     table,
-    words,
 )
 
 if TYPE_CHECKING:
@@ -136,41 +135,39 @@ def score_table(
     found = score_summary(chosen, how, scene_weights, any_density=any_density)
     unseen = [scene for scene in chosen.scenes if scene not in found.cube.scenes]
     chosen = found.cube
-    several = len(chosen.algorithms) > 1
-    rows = [[words(name)] for name in chosen.algorithms]
-    for place in range(len(chosen.columns)):
+    columns: list[tuple[Heading, Iterable[Any]]] = [(Heading("algorithm"), chosen.algorithms)]
+    for place, column in enumerate(chosen.columns):
         costs = found.costs[:, place]
-        emphasis: list[Emphasis] = emphases(costs) if several else [""] * len(costs)
         marked = [False] * len(costs) if marks is None else marks(chosen, place, costs)
-        for row, cells in enumerate(rows):
-            cell = _cell(
-                found.values[row, place], emphasis[row], found.coverage[row, place], bool(found.faint[row, place])
-            )
-            cells.append(replace(cell, mark=MARK) if marked[row] else cell)
+        parts = (emphases(costs), found.coverage[:, place].tolist(), found.faint[:, place].tolist(), marked)
+        cells = [_cell(value, *own) for value, *own in zip(found.values[:, place], *parts, strict=True)]
+        columns.append((heading(column, how, len(chosen.scenes), chosen.depth_unit), cells))
     usual = how if isinstance(how, str) else "mean"
     named = f": {enumerated(unseen, MOST_LACKING)}" if unseen else ""
     notes = [f"{WAYS[usual]} of {scenes_text(chosen)}{named}."] if chosen.requested_scenes > 1 else []
     notes += _lacking(chosen)
-    notes += _run_times(chosen)
+    notes += run_times([chosen]) if any(one.declared.metric.counts == "runs" for one in chosen.columns) else []
     if found.faint.any():
         least = f"{100 * chosen.least_coverage:g} %"
         notes.append(f"{FAINT} not ranked: covers less than {least} of its pixels on some scene, or has too few.")
-    header = [
-        Heading("algorithm"),
-        *(heading(column, how, len(chosen.scenes), chosen.depth_unit) for column in chosen.columns),
-    ]
-    return table("scores", "Scores", header, rows, notes)
+    return of_columns("scores", "Scores", columns, notes)
 
 
-def _run_times(cube: ScoreCube) -> list[str]:
-    """Size, threads and processor, without which a run time says little."""
-    if not any(column.declared.metric.counts == "runs" for column in cube.columns):
-        return []
-    notes = {
-        name: [cube.runs[name, scene] for scene in cube.scenes if (name, scene) in cube.runs]
-        for name in cube.algorithms
-    }
-    said = conditions_in_words({name: own for name, own in notes.items() if own})
+def _cell(value: float, emphasis: Emphasis, coverage: float, faint: bool, marked: bool) -> Cell:
+    share = None if np.isnan(coverage) else coverage
+    note = "" if share is None or share == 1 else f"covers {100 * share:.1f} %"
+    mark = MARK if marked else FAINT if faint else ""
+    return replace(number(value), emphasis=emphasis, coverage=share, note=note, mark=mark, faint=faint)
+
+
+def run_times(cubes: Iterable[ScoreCube]) -> list[str]:
+    """Size, threads and processor of the measured runs, without which a run time says little."""
+    runs: dict[str, list[str]] = {}
+    for cube in cubes:
+        for key in ((name, scene) for name in cube.algorithms for scene in cube.scenes):
+            if key in cube.runs:
+                runs.setdefault(key[0], []).append(cube.runs[key])
+    said = conditions_in_words(runs)
     return [said] if said else []
 
 
@@ -225,19 +222,9 @@ def score_tables(cube: ScoreCube, made: Callable[[ScoreCube], Table] = score_tab
 
 def coverage_table(cube: ScoreCube) -> Table:
     """The share of its pixels that each score covers, over the scenes."""
-    header = [Heading("algorithm"), *(replace(heading(column), unit="% covered", remark="") for column in cube.columns)]
-    rows = [
-        [words(name), *(Cell() if np.isnan(v) else number(100 * v) for v in values)]
-        for name, values in zip(cube.algorithms, cube.coverage_over_scenes, strict=True)
-    ]
-    return table("coverage", "Coverage", header, rows)
-
-
-def _cell(value: float, emphasis: Emphasis, coverage: float, faint: bool) -> Cell:
-    share = None if np.isnan(coverage) else float(coverage)
-    note = "" if share is None or share == 1 else f"covers {100 * share:.1f} %"
-    mark = FAINT if faint else ""
-    return replace(number(value), emphasis=emphasis, coverage=share, note=note, mark=mark, faint=faint)
+    heads = [replace(heading(column), unit="% covered", remark="") for column in cube.columns]
+    columns = zip(heads, 100 * cube.coverage_over_scenes.T, strict=True)
+    return of_columns("coverage", "Coverage", [(Heading("algorithm"), cube.algorithms), *columns])
 
 
 def heading(column: Column, how: Aggregations = "mean", scenes: int = 1, depth_unit: str = EITHER_UNIT) -> Heading:
@@ -252,10 +239,15 @@ def heading(column: Column, how: Aggregations = "mean", scenes: int = 1, depth_u
 
 
 def emphases(costs: Values) -> list[Emphasis]:
-    """Best and second of one column of costs; equal ones share, and gaps get nothing."""
+    """Best and second of one column of costs; equal ones share, and gaps and a single algorithm get nothing."""
     levels = sorted({cost for cost in costs.tolist() if cost == cost})[:2]
-    names: tuple[Emphasis, Emphasis] = ("best", "second")
-    return [next((name for level, name in zip(levels, names, strict=False) if cost == level), "") for cost in costs]
+    marks: dict[float, Emphasis] = dict(zip(levels, ("best", "second"), strict=False)) if len(costs) > 1 else {}
+    return [marks.get(cost, "") for cost in costs.tolist()]
+
+
+def emphasised(values: Values) -> list[Cell]:
+    """The cells of one column of values that are better the lower they are."""
+    return [number(value, emphasis=mark) for value, mark in zip(values, emphases(values), strict=True)]
 
 
 PLACE = ("x", "y", "width", "height", "pixels")
@@ -265,15 +257,13 @@ def object_tables(scores: ScoreTable) -> list[Table]:
     """One table per kind of object, since each kind has metrics of its own; the largest objects first."""
     tables = []
     for kind, name in KINDS.items():
-        rows = {key: one for key, one in scores.objects.items() if one.kind == kind}
-        if rows:
-            tables.append(_object_table(scores, kind, f"{name}s".capitalize(), rows))
+        objects = {key: one for key, one in scores.objects.items() if one.kind == kind}
+        if objects:
+            tables.append(_object_table(scores, f"{kind}s", f"{name}s".capitalize(), objects))
     return tables
 
 
-def _object_table(
-    scores: ScoreTable, kind: ObjectKind, title: str, objects: dict[tuple[str, str, str], SceneObject]
-) -> Table:
+def _object_table(scores: ScoreTable, kind: str, title: str, objects: dict[tuple[str, str, str], SceneObject]) -> Table:
     found: dict[tuple[str, str, int], dict[tuple[str, str], float]] = {}
     for score in scores:
         one = objects.get((score.dataset, score.scene, score.region))
@@ -291,10 +281,9 @@ def _object_table(
     rows = []
     for key, cells in sorted(found.items(), key=lambda row: -placed[row[0]].pixels):
         one = placed[key]
-        place = [count(getattr(one, name)) for name in PLACE]
-        label = words(f"{key[1]} {one.region}" if several else one.region)
-        rows.append([label, *place, *(number(cells.get(column, np.nan)) for column in columns)])
-    return table(f"{kind}s", title, header, rows)
+        label = f"{key[1]} {one.region}" if several else one.region
+        rows.append([label, *(getattr(one, name) for name in PLACE), *map(cells.get, columns)])
+    return table(kind, title, header, rows)
 
 
 def density_table(found: ErrorDensity) -> Table:
@@ -303,29 +292,23 @@ def density_table(found: ErrorDensity) -> Table:
     The score at the own density is never marked as best: it compares with no other.
     """
     names = found.algorithms
-    columns: list[list[Cell]] = [
-        [Cell() if np.isnan(own) else share(own, 1) for own in (found.points[name].density for name in names)],
-        [number(found.points[name].value) for name in names],
+    points = [found.points[name] for name in names]
+    head = heading(found.column)
+    columns: list[tuple[str | Heading, Iterable[Any]]] = [
+        ("algorithm", names),
+        (Heading("density", found.column.region), [share(one.density, 1) for one in points]),
+        (replace(head, detail="own density"), [one.value for one in points]),
     ]
     for one in found.equal:
         values = np.array([one.values[name] for name in names])
-        marks: list[Emphasis] = emphases(column_costs((found.column,), values[:, None])[:, 0])
-        columns.append(
-            [
-                replace(number(one.values[name]), emphasis=mark, note=one.reasons.get(name, ""))
-                for name, mark in zip(names, marks, strict=True)
-            ]
-        )
-    head = heading(found.column)
-    header = [
-        Heading("algorithm"),
-        Heading("density", found.column.region),
-        Heading(head.name, "own density", head.unit, head.remark),
-        *(Heading(head.name, one.name, head.unit, head.remark) for one in found.equal),
-    ]
-    rows = [[words(name), *(column[row] for column in columns)] for row, name in enumerate(names)]
+        marks = emphases(column_costs((found.column,), values[:, None])[:, 0])
+        cells = [
+            replace(number(value), emphasis=mark, note=one.reasons.get(name, ""))
+            for name, value, mark in zip(names, values, marks, strict=True)
+        ]
+        columns.append((replace(head, detail=one.name), cells))
     notes = [*found.notes]
     if not found.equal:
         notes.append("No two of these can be brought to one density, so there is no order.")
     title = f"{found.column.label} at equal density"
-    return table(f"density-{re.sub('[@:,]', '-', str(found.column))}", title, header, rows, notes)
+    return of_columns(f"density-{re.sub('[@:,]', '-', str(found.column))}", title, columns, notes)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from stereogauge.display import Displayed
 from stereogauge.text import GAP, json_value, number_text
@@ -80,88 +79,72 @@ class Table(Displayed, Struct, frozen=True):
         """Which columns hold numbers: they are aligned to the right."""
         return tuple(any(row[place].numeric for row in self.rows) for place in range(len(self.header)))
 
-    def turned(self) -> Table:
-        """The table on its side: one row per column, the names of the rows as headings."""
-        heads = [Heading(name) for name in ("metric", "region", "unit", *(row[0].shown for row in self.rows))]
-        rows = [
-            (*map(words, (head.name, head.detail, head.unit)), *(row[place] for row in self.rows))
-            for place, head in enumerate(self.header)
-            if place
-        ]
-        return replace(self, header=tuple(heads), rows=tuple(rows))
-
     @property
     def upright(self) -> Table:
-        """The table, turned where it has many more columns than rows."""
-        return self.turned() if len(self.header) - 1 > max(6, len(self.rows)) else self
+        """The table, turned where it has many more columns than rows: the names of its rows become headings."""
+        if len(self.header) - 1 <= max(6, len(self.rows)):
+            return self
+        header = ("metric", "region", "unit", *(row[0].shown for row in self.rows))
+        columns = list(zip(self.header, *self.rows, strict=True))[1:]
+        rows = [(head.name, head.detail, head.unit, *cells) for head, *cells in columns]
+        return table(self.name, self.title, header, rows, self.notes)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON: numbers where there are numbers, null for gaps."""
-        rows = [[json_value(cell.value) for cell in row] for row in self.rows]
         return {
             "title": self.title,
             "header": [heading.line for heading in self.header],
-            "rows": rows,
+            "rows": [[json_value(cell.value) for cell in row] for row in self.rows],
             "notes": list(self.notes),
         }
 
 
-def number(value: float, digits: int = 3) -> Cell:
+def as_cell(value: Any) -> Cell:
+    """The cell of a value: a gap for None and NaN, words for what is neither a number nor text."""
+    if isinstance(value, Cell):
+        return value
+    if isinstance(value, float):
+        return number(value)
+    plain = json_value(value)
+    return Cell(plain if isinstance(plain, str | float | int | None) and not isinstance(plain, bool) else str(plain))
+
+
+def number(value: float, digits: int = 3, emphasis: Emphasis = "") -> Cell:
     """A number with this many significant digits; NaN is a gap."""
     plain = float(value)
-    return Cell(None) if plain != plain else Cell(plain, number_text(plain, digits))
-
-
-def count(amount: int) -> Cell:
-    """A whole number."""
-    return Cell(int(amount))
+    return Cell() if plain != plain else Cell(plain, number_text(plain, digits), emphasis)
 
 
 def rank_cell(rank: int) -> Cell:
     """A rank; the first is shown as best, the second as second."""
-    emphasis: Emphasis = "best" if rank == 1 else "second" if rank == 2 else ""
-    return Cell(int(rank), emphasis=emphasis)
+    return Cell(int(rank), emphasis="best" if rank == 1 else "second" if rank == 2 else "")
 
 
 def share(part: float, decimals: int = 0) -> Cell:
-    """A part of 1 shown as a percentage."""
-    return Cell(float(part), f"{100 * part:.{decimals}f} %")
-
-
-def words(value: object) -> Cell:
-    """A cell of words."""
-    return Cell(str(value))
+    """A part of 1 shown as a percentage; NaN is a gap."""
+    return Cell() if part != part else Cell(float(part), f"{100 * part:.{decimals}f} %")
 
 
 def table(
     name: str,
     title: str,
     header: Sequence[str | Heading],
-    rows: Sequence[Sequence[Cell]],
-    notes: Sequence[str] = (),
+    rows: Iterable[Iterable[Any]],
+    notes: Iterable[str] = (),
 ) -> Table:
-    """A table from its parts; a heading may be plain text."""
+    """A table from its parts, in which a heading may be plain text and a cell a plain value (see `as_cell`)."""
     heads = tuple(Heading(head) if isinstance(head, str) else head for head in header)
-    return Table(name, title, heads, tuple(tuple(row) for row in rows), tuple(notes))
-
-
-def stacked(tables: Sequence[Table], heading: str, names: Sequence[str]) -> Table:
-    """Tables under the same headings as one, with the name of each in a first column of this heading."""
-    first = tables[0]
-    rows = [(words(name), *row) for one, name in zip(tables, names, strict=True) for row in one.rows]
-    return replace(first, header=(Heading(heading), *first.header), rows=tuple(rows))
+    return Table(name, title, heads, tuple(tuple(map(as_cell, row)) for row in rows), tuple(notes))
 
 
 def of_records(name: str, records: Sequence[Mapping[str, Any]]) -> Table:
     """Records with the same keys as a table: one row per record, the keys as headings."""
-    rows = [[_any_cell(value) for value in record.values()] for record in records]
-    return table(name, "", list(records[0]) if records else [], rows)
+    return table(name, "", list(records[0]) if records else [], [record.values() for record in records])
 
 
-def _any_cell(value: Any) -> Cell:
-    plain = json_value(value)
-    if isinstance(plain, bool) or not isinstance(plain, str | float | int | None):
-        return words(plain)
-    if plain in ("inf", "-inf") and isinstance(value, float):
-        return number(value)
-    return Cell(plain)
+def of_columns(
+    name: str, title: str, columns: Iterable[tuple[str | Heading, Iterable[Any]]], notes: Iterable[str] = ()
+) -> Table:
+    """A table from its columns, each a heading with its cells."""
+    header, cells = zip(*columns, strict=True)
+    return table(name, title, header, zip(*cells, strict=True), notes)

@@ -10,12 +10,10 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from stereogauge.tables.table import Cell, Heading, Table
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, JustifyMethod
     from rich.table import Table as RichTable
     from rich.text import Text
 
@@ -66,46 +64,38 @@ PROSE = 40
 
 
 def print_table(console: Console, table: Table, *, boxed: bool = True) -> None:
-    """Print the table in as many parts as the width of the console requires."""
-    from rich.table import Table as RichTable
+    """Print the table in as many parts as the width of the console requires.
 
-    natural, least = _widths(table, boxed=boxed)
+    Without a box, region and unit are below the name of a column.
+    """
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    heads = [heading.line if boxed else "\n".join(_parts(heading)) for heading in table.header]
+    numeric = table.numeric
+    natural, least = _widths(table, heads)
     edge, gap = (1, 3) if boxed else (-2, 2)  # letters that lines and padding take, once and per column
-    keys = next((place for place, numeric in enumerate(table.numeric) if numeric), len(natural))
-    whole = list(range(len(natural)))
-    blocks = [whole] if sum(least) + edge + gap * len(whole) <= console.width else None
-    if blocks is None:
+    keys = next((place for place, own in enumerate(numeric) if own), len(natural))
+    blocks = [list(range(len(natural)))]
+    if sum(least) + edge + gap * len(natural) > console.width:
         free = console.width - edge - sum(width + gap for width in least[:keys])
-        blocks = _blocks([width + gap for width in least[keys:]], free)
-        blocks = [[*range(keys), *(keys + place for place in block)] for block in blocks]
+        groups = _blocks([width + gap for width in least[keys:]], free)
+        blocks = [[*range(keys), *(keys + place for place in group)] for group in groups]
     if not blocks:
         console.print(_records(table))
     for number, places in enumerate(blocks):
         room = console.width - edge - gap * len(places)
         widths = _shrunk([natural[place] for place in places], [least[place] for place in places], room)
-        part = replace(
-            table,
-            title=table.title if number == 0 else "",
-            header=tuple(table.header[place] for place in places),
-            rows=tuple(tuple(row[place] for place in places) for row in table.rows),
-            notes=table.notes if number == len(blocks) - 1 else (),
-        )
+        title, notes = table.title if number == 0 else "", table.notes if number == len(blocks) - 1 else ()
+        part = _empty(title, notes, boxed=boxed)
+        for place, width in zip(places, widths, strict=True):
+            justify: JustifyMethod = "right" if numeric[place] else "left"
+            part.add_column(Text(heads[place]), justify=justify, width=width, overflow="fold")
+        for row in table.rows:
+            part.add_row(*(_styled(row[place]) for place in places))
         if number and not boxed:
             console.print(RichTable(box=None))
-        console.print(_by_rich(part, widths, boxed=boxed))
-
-
-def _by_rich(table: Table, widths: Sequence[int], *, boxed: bool) -> RichTable:
-    """The table as Rich prints it; without a box, region and unit are below the name of a column."""
-    from rich.text import Text
-
-    shown = _empty(table, boxed=boxed)
-    for heading, numeric, width in zip(table.header, table.numeric, widths, strict=True):
-        text = Text(_head(heading, boxed=boxed))
-        shown.add_column(text, justify="right" if numeric else "left", width=width, overflow="fold")
-    for row in table.rows:
-        shown.add_row(*map(_styled, row))
-    return shown
+        console.print(part)
 
 
 def _styled(cell: Cell) -> Text:
@@ -118,7 +108,7 @@ def _records(table: Table) -> RichTable:
     """Each row as lines of heading and content, a blank line between rows."""
     from rich.text import Text
 
-    records = _empty(table, boxed=False)
+    records = _empty(table.title, table.notes, boxed=False)
     records.show_header = False
     records.add_column(no_wrap=True, style="dim")
     records.add_column(overflow="fold")
@@ -131,26 +121,21 @@ def _records(table: Table) -> RichTable:
     return records
 
 
-def _empty(table: Table, *, boxed: bool) -> RichTable:
-    """Title and notes of the table."""
+def _empty(title: str, notes: Sequence[str], *, boxed: bool) -> RichTable:
+    """A table with title and notes alone."""
     from rich.table import Table as RichTable  # text for files and pipes does without Rich
 
-    shown = RichTable(title=table.title or None, title_justify="left", header_style="bold", pad_edge=boxed)
-    shown.caption, shown.caption_justify = "\n".join(table.notes) or None, "left"
+    shown = RichTable(title=title or None, title_justify="left", header_style="bold", pad_edge=boxed)
+    shown.caption, shown.caption_justify = "\n".join(notes) or None, "left"
     if not boxed:
         shown.box = None
     return shown
 
 
-def _head(heading: Heading, *, boxed: bool) -> str:
-    return heading.line if boxed else "\n".join(_parts(heading))
-
-
-def _widths(table: Table, *, boxed: bool) -> tuple[list[int], list[int]]:
+def _widths(table: Table, heads: Sequence[str]) -> tuple[list[int], list[int]]:
     """The width of each column, and the least that keeps numbers on one line, words whole, and prose readable."""
     natural, least = [], []
-    for place, (heading, numeric) in enumerate(zip(table.header, table.numeric, strict=True)):
-        head = _head(heading, boxed=boxed)
+    for place, (head, numeric) in enumerate(zip(heads, table.numeric, strict=True)):
         cells = [row[place].shown + row[place].mark for row in table.rows]
         longest = max((_width(line) for cell in cells for line in cell.splitlines()), default=0)
         natural.append(max(longest, *(_width(line) for line in head.splitlines() or [""])))

@@ -23,7 +23,7 @@ from stereogauge.matching.declaration import Value
 from stereogauge.matching.run import matcher_text, value_text
 from stereogauge.ranking.models.pareto import dominance
 from stereogauge.scores.cube import Values
-from stereogauge.tables.table import Cell, Table, number, share, table, words
+from stereogauge.tables.table import Cell, Table, number, share, table
 from stereogauge.text import WrittenAsCsv, WrittenAsJson, json_value
 from stereogauge.tuning.definition import BASELINE, HELD_OUT, Definition, definition_of, fold_name, scene_groups
 from stereogauge.tuning.objectives import Improvement, ObjectiveFunction, Scores, improvement, score_matrix
@@ -393,13 +393,13 @@ def gain_table(result: TuningResult) -> Table:
     header = ("goal", "scenes", "default", "tuned", "better by", "95 % interval", "scenes better")
     rows = [
         [
-            words(one.goal),
-            words(where),
+            one.goal,
+            where,
             number(one.default, DIGITS),
             number(one.tuned, DIGITS),
             Cell(one.difference, f"{one.difference:+.4g} ({one.percent:+.1f} %)"),
-            Cell() if math.isnan(one.low) else words(f"{one.low:+.4g} … {one.high:+.4g}"),
-            words(f"{one.better} of {one.compared}"),
+            Cell() if math.isnan(one.low) else f"{one.low:+.4g} … {one.high:+.4g}",
+            f"{one.better} of {one.compared}",
         ]
         for where, found in (("held out", result.held_out), ("searched on", result.seen))
         for one in found
@@ -412,11 +412,11 @@ def parameter_table(result: TuningResult) -> Table:
     shares = next(iter(result.importance.values()), {})
     rows = [
         [
-            words(name),
-            words(value_text(declared["default"])),
-            Cell() if result.best is None else words(value_text(result.best.parameters[name])),
+            name,
+            value_text(declared["default"]),
+            Cell() if result.best is None else value_text(result.best.parameters[name]),
             share(shares[name]) if name in shares else Cell(),
-            words(", ".join(value_text(fold.best.parameters[name]) for fold in result.folds if fold.best is not None)),
+            ", ".join(value_text(fold.best.parameters[name]) for fold in result.folds if fold.best is not None),
         ]
         for name, declared in result.definition.space["parameters"].items()
     ]
