@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -129,8 +128,10 @@ def _rows(runs: Sequence[SceneRun], curves: Sequence[SceneCurves], kinds: Sequen
     for run in runs:
         areas, calibrated = run.areas(kinds) if kinds else {}, run.reliabilities()
         for name in run.maps:
-            figures = [one.figures for one in calibrated.get(name, ())]
-            further[run.scene, name] = dict(itertools.chain(*(one.items() for one in (areas.get(name, {}), *figures))))
+            found = dict(areas.get(name, {}))
+            for one in calibrated.get(name, ()):
+                found |= one.figures
+            further[run.scene, name] = found
     empty = dict.fromkeys((key for found in further.values() for key in found), float("nan"))
     return [{**row, **empty, **further.get((row["scene"], row["measure"]), {})} for row in rows(curves)]
 

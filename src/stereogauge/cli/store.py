@@ -68,7 +68,8 @@ def export_scores(
 ) -> None:
     """Write scores in long form, one a row, with all their digits."""
     with stores.open_store(store, read_only=True) as opened:
-        say(f"{getattr(opened, f'export_{_kind(out)}')(out, dataset=dataset, protocol=protocol)} scores → {out}")
+        write = opened.export_parquet if _is_parquet(out) else opened.export_csv
+        say(f"{write(out, dataset=dataset, protocol=protocol)} scores → {out}")
 
 
 @app.command("import")
@@ -78,14 +79,15 @@ def import_scores(
 ) -> None:
     """Import scores in long form; the same columns of a cell are replaced."""
     with stores.open_store(store) as opened:
-        say(f"{getattr(opened, f'import_{_kind(source)}')(source)} scores → {opened.name}")
+        read = opened.import_parquet if _is_parquet(source) else opened.import_csv
+        say(f"{read(source)} scores → {opened.name}")
 
 
-def _kind(path: Path) -> str:
+def _is_parquet(path: Path) -> bool:
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".parquet"):
         raise StereogaugeError(f"{path}: the suffix must be .csv or .parquet; found {suffix or 'none'!r}.")
-    return suffix[1:]
+    return suffix == ".parquet"
 
 
 @app.command()

@@ -60,5 +60,5 @@ def command(
         cubes = {name: opened.cube(dataset=name, protocol=chosen.scoring_hash) for name in names}
     if not cubes:
         raise StereogaugeError(f"The store {store} has no dataset; give pairs DATASET:ROOT=RESULTS.")
-    made = zero_shot_table(cubes, dict.fromkeys(cubes, chosen.aggregation), by=by, epe=epe)
+    made = zero_shot_table(cubes, chosen.aggregation, by=by, epe=epe)
     print_tables([made], form, boxed=form is not options.Format.latex)

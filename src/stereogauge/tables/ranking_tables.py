@@ -279,12 +279,10 @@ def zero_shot_metrics(dataset: str) -> tuple[str, ...]:
     return ("mae:all", *(f"{bad}:{region}" for region in REGIONS), *RUN_FACTS)
 
 
-def zero_shot_table(
-    cubes: Mapping[str, ScoreCube], how: Mapping[str, Aggregations], *, by: str = "all", epe: bool = False
-) -> Table:
+def zero_shot_table(cubes: Mapping[str, ScoreCube], how: Aggregations, *, by: str = "all", epe: bool = False) -> Table:
     """One row per algorithm, the best mean rank first: outliers by pixels and dataset, mean rank, size and time.
 
-    `cubes` are the scores by dataset and `how` the way in which each is aggregated over its scenes. Ranks are by the
+    `cubes` are the scores by dataset and `how` the way in which they are aggregated over scenes. Ranks are by the
     outliers on the region `by`, and are averaged over the datasets; an algorithm that lacks a dataset has none. `epe`
     adds mean errors.
     """
@@ -296,7 +294,7 @@ def zero_shot_table(
         shown = [("mae", "all", "EPE", "px")] if epe else []
         shown += [(f"bad@{threshold}", region, f"> {threshold} px {name}", "%") for region, name in REGIONS.items()]
         for metric, region, detail, unit in shown:
-            values = _over_scenes(cube, how[dataset], metric, region, names)
+            values = _over_scenes(cube, how, metric, region, names)
             known = ~np.isnan(values)
             if not known.any():
                 continue
@@ -312,8 +310,12 @@ def zero_shot_table(
     ]
     order = np.argsort(np.nan_to_num(means, nan=np.inf), kind="stable")
     rows = [[names[row], *(cells[row] for _, cells in columns)] for row in order]
+    scenes = ", ".join(f"{name} ({scenes_text(cube)})" for name, cube in cubes.items())
+    notes = [f"Datasets: {scenes}. Ranks by outliers on the region {by}, averaged over the datasets."]
+    if how != "mean":
+        notes.append("Aggregated over scenes as the protocol says.")
     header: list[str | Heading] = ["algorithm", *(heading for heading, _ in columns)]
-    return table("zero-shot", "Generalization", header, rows, _zero_shot_notes(cubes, how, by))
+    return table("zero-shot", "Generalization", header, rows, [*notes, *run_times(cubes.values())])
 
 
 def _over_scenes(cube: ScoreCube, how: Aggregations, metric: str, region: str, names: Sequence[str]) -> Values:
@@ -346,11 +348,3 @@ def _device(cubes: Mapping[str, ScoreCube], name: str) -> str | None:
         if stated := _tag({dataset: cube}, name, "device"):
             return stated
     return None
-
-
-def _zero_shot_notes(cubes: Mapping[str, ScoreCube], how: Mapping[str, Aggregations], by: str) -> list[str]:
-    scenes = ", ".join(f"{name} ({scenes_text(cube)})" for name, cube in cubes.items())
-    notes = [f"Datasets: {scenes}. Ranks by outliers on the region {by}, averaged over the datasets."]
-    if any(way != "mean" for way in how.values()):
-        notes.append("Aggregated over scenes as the protocol says.")
-    return [*notes, *run_times(cubes.values())]
