@@ -7,11 +7,10 @@ values that the encoding cannot hold, missing right views and run times.
 from __future__ import annotations
 
 import contextlib
-import functools
 import io
 import os
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,21 +27,16 @@ from stereogauge.datasets.validation import SHOWN
 from stereogauge.errors import DatasetError, FileError, StereogaugeError
 from stereogauge.io import pfm
 from stereogauge.io.content import Decoding
+from stereogauge.io.encodings import Writer
 from stereogauge.io.files import load_disparity
-from stereogauge.io.png import KITTI_SCALE, encode_16_bits
+from stereogauge.io.png import encode_16_bits, encode_kitti
 from stereogauge.model import Dataset, DisparityMap, DisparitySource, ResultSet, Scene
 from stereogauge.text import shortened
 
 KITTI_SIZES = {(370, 1224), (370, 1226), (374, 1238), (375, 1242), (376, 1241)}
-BOOSTER_SCALE = 64.0
-Encode = Callable[[DisparityMap, str], bytes]
 
 
-def _pfm(disparity: DisparityMap, name: str) -> bytes:
-    return bytes(pfm.encode(disparity, Decoding(), name))
-
-
-def _dsp5(disparity: DisparityMap, name: str) -> bytes:
+def _dsp5(disparity: DisparityMap, decoding: Decoding, name: str) -> bytes:
     """Spring's HDF5 file with the dataset `disparity`."""
     import h5py
 
@@ -57,20 +51,22 @@ class Benchmark(Struct, frozen=True):
 
     `scenes` are the ids of its test scenes by part of the dataset; without them the dataset's folder is needed. `map`,
     `right` and `time` are templates of names in the archive, with {scene}, {method}, {split}, {variant} and {sparse},
-    which is `sparse` for a method whose maps have gaps; `runtime` is the text of a file of run times. `sizes` are those
-    that maps may have where the images are not given. `widths` are those of some scenes in px, and `variants` those of
-    the dataset by the multiple of these widths that they have. `then` says what to do with the archive.
+    which is `sparse` for a method whose maps have gaps; `runtime` is the text of a file of run times, and `scale` what
+    `encode` stores per pixel where it has no scale of its own. `sizes` are those that maps may have where the images
+    are not given. `widths` are those of some scenes in px, and `variants` those of the dataset by the multiple of these
+    widths that they have. `then` says what to do with the archive.
     """
 
     id: str
     map: str
-    encode: Encode
+    encode: Writer
     then: str
     scenes: Mapping[str, tuple[str, ...]] = {}
     right: str = ""
     time: str = ""
     runtime: str = "{seconds:.6g}\n"
     sparse: str = ""
+    scale: float | None = None
     sizes: frozenset[tuple[int, int]] = frozenset()
     widths: Mapping[str, int] = {}
     variants: Mapping[int, str] = {}
@@ -126,7 +122,7 @@ BENCHMARKS = {
             Benchmark(
                 id=f"kitti-{year}",
                 map=name,
-                encode=functools.partial(encode_16_bits, KITTI_SCALE),
+                encode=encode_kitti,
                 scenes={"testing": _numbered(count)},
                 sizes=frozenset(KITTI_SIZES),
                 then=f"upload it at https://www.cvlibs.net/datasets/kitti/user_submit.php (stereo {year})",
@@ -136,7 +132,7 @@ BENCHMARKS = {
         Benchmark(
             id="middlebury-v3",
             map="{split}{variant}/{scene}/disp0{method}{sparse}.pfm",
-            encode=_pfm,
+            encode=pfm.encode,
             scenes={"training": TRAINING_ORDER, "test": _MIDDLEBURY_TEST},
             time="{split}{variant}/{scene}/time{method}.txt",
             sparse="_s",
@@ -147,7 +143,7 @@ BENCHMARKS = {
         Benchmark(
             id="eth3d",
             map="low_res_two_view/{scene}.pfm",
-            encode=_pfm,
+            encode=pfm.encode,
             scenes={"training": _ETH3D_TRAINING, "test": _ETH3D_TEST},
             time="low_res_two_view/{scene}.txt",
             runtime="runtime {seconds:.6g}\n",
@@ -166,7 +162,8 @@ BENCHMARKS = {
         Benchmark(
             id="booster",
             map="{variant}/{sequence}/{frame}.png",
-            encode=functools.partial(encode_16_bits, BOOSTER_SCALE),
+            encode=encode_16_bits,
+            scale=64.0,
             then="upload it at https://cvlab-unibo.github.io/booster-web",
         ),
     )
@@ -350,7 +347,7 @@ def _add_scene(
                 raise FileError(f"The map has the size of {benchmark.id}:{shown}, not of {benchmark.id}:{variant}.")
             if not np.isfinite(disparity).any():
                 raise FileError("The map has no value.")
-            archive.writestr(names[kind], benchmark.encode(disparity, names[kind]))
+            archive.writestr(names[kind], benchmark.encode(disparity, Decoding(benchmark.scale), names[kind]))
         except StereogaugeError as problem:
             yield Finding("unfit", str(problem), scene=scene.id)
         finally:

@@ -101,16 +101,10 @@ def check_map(source: DisparitySource, scene: Scene, algorithm: str = "") -> lis
         return [Finding("bad-ground-truth", str(error), **where)]
     try:
         estimate = load_disparity(source)
-    except SizeError as error:
-        if truth is None or error.found is None:
-            return [Finding("wrong-size", str(error), **where)]
-        (width, height), (known_height, known_width) = error.found, truth.shape
-        sizes = f"The map has {width} × {height} pixels, the ground truth {known_width} × {known_height}."
-        return [Finding("wrong-size", sizes, **where)]
     except Unreachable:
         raise
     except StereogaugeError as error:
-        return [Finding("unreadable", str(error), **where)]
+        return [Finding(_why_unread(error), str(error), **where)]
     alone = map_suspicions(estimate, source)[:1] if truth is None else []
     found = [Finding("suspicious", suspected.sentence, **where) for suspected in alone]
     return found + map_doubts(algorithm, estimate, scene, source, sized=False)
@@ -133,11 +127,13 @@ def _check_readable(source: DisparitySource, scene: Scene, algorithm: str, what:
         return [Finding("bad-ground-truth", str(error), **where)]
     try:
         values = load_disparity(source, shape) if what == "right map" else load_numbers(source, shape)
-    except SizeError as error:
-        return [Finding("wrong-size", f"The {what}: {error}", **where)]
     except StereogaugeError as error:
-        return [Finding("unreadable", f"The {what}: {error}", **where)]
+        return [Finding(_why_unread(error), f"The {what}: {error}", **where)]
     return [] if np.isfinite(values).any() else [Finding("no-values", f"The {what} has no value.", **where)]
+
+
+def _why_unread(error: StereogaugeError) -> str:
+    return "wrong-size" if isinstance(error, SizeError) else "unreadable"
 
 
 def validate_files(

@@ -90,14 +90,15 @@ def _colours(content: FileContent, whose: str) -> NDArray[np.float32]:
 
 def encode_kitti(disparity: DisparityMap, decoding: Decoding, name: str) -> bytes:
     """A 16-bit grey PNG; each value to the nearest 1/256."""
-    return encode_16_bits(KITTI_SCALE, disparity, name)
+    return encode_16_bits(disparity, Decoding(KITTI_SCALE), name)
 
 
-def encode_16_bits(scale: float, disparity: DisparityMap, name: str) -> bytes:
+def encode_16_bits(disparity: DisparityMap, decoding: Decoding, name: str) -> bytes:
     """A 16-bit grey PNG; each value to the nearest 1/scale.
 
     A disparity of 0 is written as 1/scale, as KITTI's own kit does, since a stored 0 means unknown.
     """
+    scale = decoding.scale or 1.0
     smallest = np.float32(1 / scale)
     storable = np.where((disparity >= 0) & (disparity < smallest), smallest, disparity)
     return images.encode_png(_quantised(storable, scale, 0.0, np.dtype(np.uint16), name))
