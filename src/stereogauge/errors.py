@@ -50,11 +50,7 @@ class Unreachable(StereogaugeError):  # noqa: N818
 
 
 class SizeError(StereogaugeError):
-    """Two maps, masks or images that should have the same size do not; `found` is the (width, height) of a file."""
-
-    def __init__(self, sentence: str, found: tuple[int, int] | None = None) -> None:
-        super().__init__(sentence)
-        self.found = found
+    """Two maps, masks or images that should have the same size do not."""
 
 
 class UnknownNameError(StereogaugeError):

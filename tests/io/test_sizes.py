@@ -29,11 +29,10 @@ def test_nothing_is_decoded_of_a_map_of_another_size(tmp_path: Path, suffix: str
     options = {"scale": 4.0} if suffix == "pgm" else {}
     read_disparity(path, shape=LARGE, **options)
     tracemalloc.start()
-    with pytest.raises(SizeError, match="2000 × 1500 pixels, not 56 × 40") as caught:
+    with pytest.raises(SizeError, match="2000 × 1500 pixels, not 56 × 40"):
         read_disparity(path, shape=(40, 56), **options)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert caught.value.found == (2000, 1500)
     # A file is mapped or copied once at most; the pixels are 12 MB.
     assert peak < max(2_000_000, 1.5 * path.stat().st_size if suffix in ("npz", "dsp5", "tiff") else 0)
 

@@ -80,8 +80,7 @@ class FileContent(Struct, frozen=True):
         if width * height > LARGEST_PIXEL_COUNT:
             raise self.error(f"the header says {width} × {height} pixels; at most {LARGEST_PIXEL_COUNT} are read.")
         if self.shape is not None and (height, width) != self.shape:
-            sentence = f"{self.name}: it has {width} × {height} pixels, not {self.shape[1]} × {self.shape[0]}."
-            raise SizeError(sentence, (width, height))
+            raise SizeError(f"{self.name}: it has {width} × {height} pixels, not {self.shape[1]} × {self.shape[0]}.")
 
     def check_length(self, needed: int, width: int, height: int) -> None:
         """Raise an error unless the file has as many bytes as its pixels need; one more may end it."""
