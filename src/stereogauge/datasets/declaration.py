@@ -141,7 +141,8 @@ def families() -> Registry[DatasetFamily]:
 
 def stated_range(scene: Scene) -> int | None:
     """The number of disparities to search: that of the scene's calibration, else its dataset's; None if unknown."""
-    return scene.calibration.ndisp or getattr(_declared(scene.dataset), "ndisp", None)
+    family = _declared(scene.dataset)
+    return scene.calibration.ndisp or (family.ndisp if family else None)
 
 
 def search_range(scene: Scene, given: int | None = None, *, by_truth: bool = False) -> int:
@@ -163,7 +164,8 @@ def search_range(scene: Scene, given: int | None = None, *, by_truth: bool = Fal
 
 def dataset_threshold(dataset: str) -> float:
     """The error in px above which a dataset's own evaluation calls a pixel bad; 1 where it is unknown."""
-    return getattr(_declared(dataset), "threshold", 1.0)
+    family = _declared(dataset)
+    return family.threshold if family else 1.0
 
 
 def _declared(dataset: str) -> DatasetFamily | None:
