@@ -74,8 +74,7 @@ class SceneRange(NamedTuple):
 class Scene:
     """One stereo pair with its ground truth, masks and calibration; files are read when first used.
 
-    `gt`, `left`, `right`, … may be arrays, paths, the file objects of `stereogauge.io.files`, or functions without
-    arguments that make the array. `gt_fine` is ground
+    `gt`, `left`, `right`, … may be arrays, paths, or the file objects of `stereogauge.io.files`. `gt_fine` is ground
     truth on a grid twice as fine as the image's; `gt` is a part of it. `masks` are those that
     the dataset ships, by region ("nonocc", "sky", …), true = inside; each class of the label image `labels` is one
     more, called "label:CLASS". `resolution` states the size relative to full resolution (Middlebury 2014: F = 1,
@@ -133,7 +132,7 @@ class Scene:
 
     def _load(self, key: Any, source: Any, read: Callable[[Any], NDArray[Any]]) -> NDArray[Any]:
         if key not in self._loaded:
-            array = source() if callable(source) else read(source)
+            array = source() if callable(source) else read(source)  # a scene may render its parts
             array = array.view() if isinstance(source, np.ndarray) else array
             array.flags.writeable = False
             self._loaded[key] = array

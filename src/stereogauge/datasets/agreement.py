@@ -199,13 +199,13 @@ def wrong_size(estimate: DisparityMap, truth: DisparityMap, scale: float = 1.0) 
         further = f"set resize, and scale to {scale * factor:.6g}."
         said = f", and its disparities are in pixels of that size already; {further}"
         tried.append((spread, truth, "wrong-size", said))
-    fitting: dict[float, Suspicion] = {}
-    for map_, known, kind, said in reversed(tried):
+    fitting: list[tuple[float, Suspicion]] = []
+    for map_, known, kind, said in tried:
         pair = sampled(map_, known)
         if pair.error <= pair.tolerance:  # of its error, the factor between both maps says nothing about the place
-            fitting[pair.clipped_error(pair.found / (pair.ratio or 1.0))] = Suspicion(kind, sizes + said)
+            fitting.append((pair.clipped_error(pair.found / (pair.ratio or 1.0)), Suspicion(kind, sizes + said)))
     neither = f"{sizes}, and neither cropping nor resizing makes it fit; give a map of the ground truth's size."
-    return fitting[min(fitting)] if fitting else Suspicion("wrong-size", neither)
+    return min(fitting, key=lambda one: one[0])[1] if fitting else Suspicion("wrong-size", neither)
 
 
 def _places_within(larger: tuple[int, ...], smaller: tuple[int, ...], most: float) -> list[tuple[int, int]]:
