@@ -213,7 +213,10 @@ export function create(root, context) {
         h(
           "p.caption#steadiness",
           h("strong", "When the weights vary: "),
-          isolated(context, `${listed(said, 4)} of 2000 random variations of them. ${answer.tie}`),
+          isolated(
+            context,
+            `${listed(said, 4)} of ${context.catalogue.draws} random variations of them. ${answer.tie}`,
+          ),
         ),
         behind(
           ["algorithm", "ranked first in", "95 % interval of the rank"],
