@@ -24,9 +24,8 @@ def step_map(height: int = 40, width: int = 60, jump: float = 20.0) -> GroundTru
     truth[:, width // 2 :] += jump
     jumps = np.zeros(truth.shape, bool)
     jumps[:, width // 2 - 1 : width // 2 + 1] = True
-    return GroundTruth(
-        truth, np.zeros(truth.shape, np.int16), np.zeros(truth.shape, np.int32), jumps, reach=5.0, step=4.0
-    )
+    nothing = np.zeros(truth.shape, np.int32)
+    return GroundTruth(truth, nothing, nothing, nothing > 0, jumps, reach=5.0, step=4.0)
 
 
 def changed(truth: GroundTruth, name: str, strength: float, seed: int = 0) -> np.ndarray:
@@ -149,6 +148,17 @@ def test_fragmentation_grows_with_cuts() -> None:
     values = [value for _, value in study.curve("f-frag", "cuts")]
     assert values == sorted(values)
     assert values[-1] > 0.5
+
+
+def test_what_is_lost_of_a_structure_is_not_replaced_by_the_part_that_is_not_evaluated() -> None:
+    """The left half of a pole is hidden from the right camera: it is no background of the other half."""
+    truth = np.full((200, 400), 20.0, np.float32)
+    truth[:, 200:208] = 60.0
+    visible = np.ones(truth.shape, bool)
+    visible[:, 200:204] = False
+    found = ground_truth_of(sg.Scene("pole", gt=truth, masks={"nonocc": visible}, resolution=0.25), "hci")
+    assert (found.fine > 0).any()
+    assert (found.behind_fine[found.fine > 0] == 20).all()
 
 
 def test_every_geometry_metric_has_exactly_one_damage_named_after_it() -> None:

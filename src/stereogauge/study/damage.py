@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError, unknown_name
 from stereogauge.kernels.edges import fill_rows
-from stereogauge.masks.scene_regions import SceneRegions
+from stereogauge.masks.geometry.edges import thin_structures
+from stereogauge.masks.scene_regions import FINE, SceneRegions
 from stereogauge.model import DisparityMap, Mask, Scene
 from stereogauge.protocol import Protocol, load_protocol
 from stereogauge.registry import Registry
@@ -48,13 +49,15 @@ class GroundTruth(Struct, frozen=True, dict=True):
     """A scene's ground truth with its structures.
 
     `disparity` has no gaps (rows filled by the smaller neighbour). `planes` and `fine` number planar surfaces and thin
-    structures from 1, 0 = none; `jumps` are depth discontinuities. `reach` (px) is the width of the bands in which
+    structures from 1, 0 = none; `thin` are thin structures with those parts that are not evaluated. `jumps` are depth
+    discontinuities. `reach` (px) is the width of the bands in which
     edges are assessed, `step` (px) the smallest jump that counts as an edge.
     """
 
     disparity: DisparityMap
     planes: NDArray[np.int32]
     fine: NDArray[np.int32]
+    thin: Mask
     jumps: Mask
     reach: float
     step: float
@@ -82,19 +85,24 @@ class GroundTruth(Struct, frozen=True, dict=True):
     @functools.cached_property
     def behind_fine(self) -> DisparityMap:
         """The truth as if thin structures were not there: their pixels take the smaller neighbour on their row."""
-        background: DisparityMap = fill_rows(np.where(self.fine > 0, np.float32(np.nan), self.disparity))
+        background: DisparityMap = fill_rows(np.where(self.thin, np.float32(np.nan), self.disparity))
         return background
 
 
 def ground_truth_of(scene: Scene, protocol: Protocol | str | None = None) -> GroundTruth:
     """The ground truth of a scene; the protocol's geometry parameters define its structures."""
     chosen = load_protocol(protocol)
-    sets = SceneRegions(scene, chosen).geometry
+    scene_regions = SceneRegions(scene, chosen)
+    sets = scene_regions.geometry
     scaled = chosen.geometry.at(scene.resolution)
+    disparity, known = fill_rows(scene.gt), np.isfinite(scene.gt)
+    drawn = scene_regions.own_mask(FINE) if FINE in scene.masks else None
+    thin = thin_structures(disparity, known, scene.resolution, chosen.geometry) if drawn is None else drawn
     return GroundTruth(
-        disparity=fill_rows(scene.gt),
+        disparity=disparity,
         planes=sets.label_image(sets.planar, sets.planar_label),
         fine=sets.label_image(sets.fine, sets.fine_label),
+        thin=thin,
         jumps=sets.mask(sets.discontinuity),
         reach=float(scaled.band_length),
         step=2.0 * scaled.discontinuity_gradient,
