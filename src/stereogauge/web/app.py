@@ -42,8 +42,7 @@ def create_app(site: Site, hosts: Iterable[str] = LOCAL_HOSTS) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         if site.submissions is not None:
             site.submissions.start()
-        opened = warm(first_answers(site))
-        await run_in_threadpool(opened.wait, MOST_SECONDS)
+        await run_in_threadpool(warm(site).wait, MOST_SECONDS)
         yield
         site.scenes.matching.end()
         if site.submissions is not None:
@@ -93,21 +92,19 @@ def create_app(site: Site, hosts: Iterable[str] = LOCAL_HOSTS) -> FastAPI:
     return app
 
 
-def first_answers(site: Site) -> tuple[Callable[[], object], ...]:
-    """What the answers to every visitor's first questions need, and the script that draws charts."""
-    everything = SelectionQuery()
-    return (
+def warm(site: Site) -> threading.Event:
+    """Make what the answers to every visitor's first questions need, and the script that draws charts, in a thread.
+
+    The event is set once they are made.
+    """
+    everything, done = SelectionQuery(), threading.Event()
+    calls: tuple[Callable[[], object], ...] = (
         vega_script,
         lambda: catalogue_answer(site.source.protocols(), submissions=site.submissions is not None),
         lambda: dataset_entries(site.source, site.scenes.hidden),
         lambda: table_answer(site.scores, everything, None),
         lambda: answer_answer(site.scores, everything, USUAL_PROFILE),
     )
-
-
-def warm(calls: Iterable[Callable[[], object]]) -> threading.Event:
-    """Call all these in a thread of its own; the event is set once they are done."""
-    done = threading.Event()
 
     def work() -> None:
         for call in calls:

@@ -6,6 +6,7 @@ import functools
 import io
 import re
 import typing
+from contextlib import suppress
 from typing import Annotated, Any
 
 import numpy as np
@@ -231,13 +232,20 @@ def scope_answer(scores: ScoreReader, query: SelectionQuery) -> Plain:
     source = Source(scores.ordered(query), record.protocol, STORE)
     found = {name: compatibility(source, load_profile(name)) for name in shipped_profiles()}
     weights = default_weights(scores, query)
+    model, composed = (record.protocol or Protocol()).model, None
+    with suppress(StereogaugeError):  # the calls that answer say why they refuse the proportions
+        composed = dict(scores.weights(query, None) or {}) or None
+    try:
+        scores.ranking(query, model, {})
+    except StereogaugeError:  # the protocol's own model cannot order these scores
+        model = "weighted"
     return {
         "dataset": query.dataset,
         "protocol": record.key,
         "aggregation": aggregation_name(scores.aggregation(query)),
-        "model": _able_model(scores, query, (record.protocol or Protocol()).model),
+        "model": model,
         "purpose": {"profile": None if weights else USUAL_PROFILE, "weights": weights},
-        "composed": _composed(scores, query),
+        "composed": composed,
         "profiles": [
             {"id": name, "measured_share": own.share, "note": own.sentence, "command": own.command}
             for name, own in found.items()
@@ -260,23 +268,6 @@ def default_weights(scores: ScoreReader, query: SelectionQuery) -> dict[str, flo
     cube = source.cube
     columns = [column for place, column in enumerate(cube.columns) if cube.applies[:, place].any()]
     return {column.metric: 1.0 for column in columns if column.declared.metric.missing != NOT_ABOUT_PIXELS} or None
-
-
-def _composed(scores: ScoreReader, query: SelectionQuery) -> Plain | None:
-    """The weights of the scope's proportions; None without any, or where the calls that answer refuse them."""
-    try:
-        return dict(scores.weights(query, None) or {}) or None
-    except StereogaugeError:
-        return None
-
-
-def _able_model(scores: ScoreReader, query: SelectionQuery, model: str) -> str:
-    """The protocol's own model where it can order these scores, else the weighted one."""
-    try:
-        scores.ranking(query, model, {})
-    except StereogaugeError:
-        return "weighted"
-    return model
 
 
 def column_info(column: Column, depth_unit: str, scenes: int) -> Plain:

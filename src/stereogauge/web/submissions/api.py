@@ -80,7 +80,7 @@ def column_results(site: Site, job: Job) -> list[Plain]:
                 "unit": column["unit"],
                 "value": board["values"][own][place],
                 "best": None if best is None else board["values"][best][place],
-                "rank": ranks.get(own),
+                "rank": int(ranks[own]) if own in ranks else None,
                 "of": len(ranks),
             }
         )

@@ -128,7 +128,12 @@ class Evaluations:
             try:
                 busy = self.step()
             except Exception as trouble:  # whatever it is, the queue must go on
-                self.trouble = _public_sentence(trouble)
+                if isinstance(trouble, StoreError):
+                    self.trouble = "A database does not answer."
+                elif isinstance(trouble, HostError):
+                    self.trouble = "The disk is full, or a file of the benchmark cannot be read."
+                else:
+                    self.trouble = f"An unexpected error ({type(trouble).__name__})."
                 foreseen = isinstance(trouble, StoreError | HostError)
                 log.error("Submissions wait: %s", printable(trouble), exc_info=not foreseen)
                 self._stopping.wait(pause)
@@ -182,12 +187,15 @@ class Evaluations:
             self._close("invalid", sentence, findings=found)
             return
         rows: list[dict[str, Any]] = []
+        maps: list[dict[str, Any]] = []
         for done, scene in enumerate(task.dataset):
             progress = {"progress": done / len(task.dataset), "message": f"{done} of {len(task.dataset)} scenes"}
             self._change(state="evaluating", findings=found, **progress)
             numbers = self._call(self._judge, scores, result, scene, task.protocol, task.columns)
             rows += named_scores(numbers, result.name, scene, task)
-        maps = [asdict(_record(result, scene.id, task.dataset.name)) for scene in task.dataset]
+            left, right = result.maps[scene.id], result.right_maps.get(scene.id)
+            sources = content_hash(left), source_text(left), source_text(right)
+            maps.append(asdict(MapRecord(task.dataset.name, scene.id, result.name, *sources)))
         size = sum(file.stat().st_size for file in folder.rglob("*.pfm"))
         self._change(state="done", progress=1.0, message=PRIVATE, scores=rows, maps=maps, size=size)
         (folder / UPLOAD).unlink(missing_ok=True)
@@ -347,18 +355,3 @@ def named_scores(found: list[Score], name: str, scene: Scene, task: Task) -> lis
         {**asdict(score), **own, "metric": column.metric, "region": column.region}
         for score, column in zip(found, task.columns, strict=True)
     ]
-
-
-def _record(result: ResultSet, scene: str, dataset: str) -> MapRecord:
-    """Where the maps of a scene are, as the store keeps it."""
-    left, right = result.maps[scene], result.right_maps.get(scene)
-    return MapRecord(dataset, scene, result.name, content_hash(left), source_text(left), source_text(right))
-
-
-def _public_sentence(trouble: Exception) -> str:
-    """Why submissions wait, as the site shows it; the log says more."""
-    if isinstance(trouble, StoreError):
-        return "A database does not answer."
-    if isinstance(trouble, HostError):
-        return "The disk is full, or a file of the benchmark cannot be read."
-    return f"An unexpected error ({type(trouble).__name__})."
