@@ -97,17 +97,11 @@ def with_stand_ins(profile: Profile, cube: ScoreCube) -> Profile:
     return replace(profile, weights=weights, standing_in=taken)
 
 
-def weighted_columns(
-    cube: ScoreCube,
-    weights: Weights | None = None,
-    profile: str | Path | Profile | None = None,
-    normalisation: str = "heuristic",
-) -> ScoreCube:
+def weighted_columns(cube: ScoreCube, weights: Weights | None) -> ScoreCube:
     """The columns that have a weight greater than 0; all of them where no weights are stated."""
-    stated = stated_weights(weights, profile)
-    if stated is None:
+    if weights is None:
         return cube
-    terms = [term for term, weight in stated.items() if weight > 0]
+    terms = [term for term, weight in weights.items() if weight > 0]
     kept = sorted({place for term in terms for place in term_columns(term, cube.columns)})
     if not kept:
         raise StereogaugeError(
@@ -353,24 +347,21 @@ def weigh(
     missing_pixels: MissingPixels = "charged",
 ) -> tuple[WeightedScore, Selection]:
     """The weighted scores of a cube by a profile or by weights, and the selection that they are made from."""
-    profile = None if profile is None else with_stand_ins(load_profile(profile), cube)
-    costs, selection = prepare(weighted_columns(cube, weights, profile), missing, missing_pixels)
-    return weighted_score(costs, weights, profile, normalisation), selection
+    if profile is not None and weights is None:
+        profile = with_stand_ins(load_profile(profile), cube)
+    stated = stated_weights(weights, profile)
+    costs, selection = prepare(weighted_columns(cube, stated), missing, missing_pixels)
+    return weighted_score(costs, stated, normalisation), selection
 
 
-def weighted_score(
-    costs: Costs,
-    weights: Weights | None = None,
-    profile: str | Path | Profile | None = None,
-    normalisation: str = "heuristic",
-) -> WeightedScore:
+def weighted_score(costs: Costs, weights: Weights | None = None, normalisation: str = "heuristic") -> WeightedScore:
     """The weighted scores of costs without gaps; without weights every metric weighs the same.
 
     The weight of a term without scores goes to the others of its property (accuracy, discontinuities, planes, fine
     structures), and to all others where the whole property has none.
     """
-    stated = stated_weights(weights, profile) or dict.fromkeys(costs.metrics, 1.0 / len(costs.metrics))
-    stated = {term: weight for term, weight in stated.items() if weight > 0}
+    weights = dict.fromkeys(costs.metrics, 1.0 / len(costs.metrics)) if weights is None else weights
+    stated = {term: weight for term, weight in weights.items() if weight > 0}
     counting: NDArray[np.bool_] = np.asarray(costs.shares != 0)
     flat_columns = {
         term: np.flatnonzero(

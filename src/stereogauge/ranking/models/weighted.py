@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stereogauge.ranking.costs import Costs
 from stereogauge.ranking.model import Model, Outcome
-from stereogauge.ranking.profile import Profile, load_profile, metric_words
+from stereogauge.ranking.profile import load_profile, metric_words, stated_weights
 from stereogauge.ranking.ranks import final_ranks
 from stereogauge.ranking.weighted_score import Disproportion, Weights, weighted_columns, weighted_score, with_stand_ins
 from stereogauge.scores.cube import ScoreCube, Values
@@ -18,7 +17,7 @@ from stereogauge.text import listed, percent, upper_first
 def weighted_scores(
     costs: Costs,
     weights: Weights | None = None,
-    profile: str | Path | Profile | None = None,
+    standing_in: Mapping[str, tuple[str, ...]] | None = None,
     normalisation: str = "heuristic",
 ) -> Outcome:
     """The order of the weighted scores; lower is better. See `stereogauge.ranking.weighted_score`.
@@ -28,8 +27,7 @@ def weighted_scores(
     of a term at which an algorithm ties with the first one, the others scaled to sum to 1 (NaN where no weight does).
     `names["scales"]` says where the scales come from.
     """
-    score = weighted_score(costs, weights, profile, normalisation)
-    standing_in = {} if profile is None else load_profile(profile).standing_in
+    score = weighted_score(costs, weights, normalisation)
     return Outcome(
         rank=final_ranks(score.value),
         value=score.value,
@@ -49,17 +47,20 @@ def weighted_scores(
         names={"terms": tuple(score.terms), "scales": tuple(term.origin for term in score.terms.values())},
         dropped=score.dropped,
         notes=(
-            *(stand_in_note(name, terms) for name, terms in standing_in.items()),
+            *(stand_in_note(name, terms) for name, terms in (standing_in or {}).items()),
             *map(disproportion_note, score.disproportions),
         ),
     )
 
 
 def on_scores(cube: ScoreCube, options: dict[str, Any]) -> dict[str, Any]:
-    """The options on these scores: stand-ins of the profile take the weight of what cannot be measured."""
-    if options.get("profile") is None:
-        return options
-    return options | {"profile": with_stand_ins(load_profile(options["profile"]), cube)}
+    """The weights of weights or a profile on these scores, where stand-ins weigh what cannot be measured."""
+    weights, profile = options.get("weights"), options.get("profile")
+    known = {name: value for name, value in options.items() if name not in ("weights", "profile")}
+    if profile is None or weights is not None:
+        return known | {"weights": stated_weights(weights, profile)}
+    found = with_stand_ins(load_profile(profile), cube)
+    return known | {"weights": found.weights, "standing_in": found.standing_in}
 
 
 def stand_in_note(name: str, terms: Sequence[str]) -> str:
@@ -82,11 +83,11 @@ def redrawn_scores(
     seed: int,
     level: float,
     weights: Weights | None = None,
-    profile: str | Path | Profile | None = None,
+    standing_in: Mapping[str, tuple[str, ...]] | None = None,
     normalisation: str = "heuristic",
 ) -> Values:
     """Weighted scores for many draws of scenes, on the scales of the full selection: those of an answer."""
-    return weighted_score(costs, weights, profile, normalisation).redrawn(draws, seed, level)
+    return weighted_score(costs, weights, normalisation).redrawn(draws, seed, level)
 
 
 WEIGHTED = Model(
@@ -99,7 +100,7 @@ WEIGHTED = Model(
     value_name="weighted score",
     compute=weighted_scores,
     redraw=redrawn_scores,
-    narrow=weighted_columns,
+    narrow=lambda cube, weights, **_: weighted_columns(cube, weights),
     resolve=on_scores,
     options={
         "weights": "weight of each metric or column; divided by their sum",
