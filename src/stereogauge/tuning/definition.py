@@ -154,7 +154,7 @@ def tuning_protocol() -> Protocol:
 
 
 class PreparedScene(Struct, frozen=True, eq=False):
-    """A scene under a protocol, as all trials use it. `token` identifies its content."""
+    """A scene under a protocol, as all trials use it. `token` identifies both, so that processes prepare them once."""
 
     token: str
     scene: Scene
@@ -163,14 +163,10 @@ class PreparedScene(Struct, frozen=True, eq=False):
     ndisp: int
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, PreparedScene) and self._key == other._key
+        return isinstance(other, PreparedScene) and self.token == other.token
 
     def __hash__(self) -> int:
-        return hash(self._key)
-
-    @property
-    def _key(self) -> tuple[Any, ...]:
-        return self.token, self.columns, self.ndisp
+        return hash(self.token)
 
 
 class Prepared(Struct, frozen=True):
