@@ -88,6 +88,15 @@ def test_distance_to_a_step_and_shared_matches() -> None:
     assert sg.confidence(result_of(costs), ["uniqueness"])["uniqueness"].tolist() == [[1, 1, 0, 0]]
 
 
+def test_pixels_at_the_same_distance_from_a_step_are_equally_confident() -> None:
+    disparity = np.full((70, 110), 2.0, np.float32)
+    disparity[RNG.random(disparity.shape) < 0.03] = 9
+    result = result_of(np.zeros((*disparity.shape, 12)), raw=disparity, disparity=disparity)
+    found = sg.confidence(result, ["distance-discontinuity"])["distance-discontinuity"]
+    squared = np.rint(found.astype(np.float64) ** 2)
+    assert np.array_equal(found, -np.sqrt(squared).astype(np.float32))
+
+
 def test_the_structure_tensor_wants_texture_in_every_direction() -> None:
     image = np.zeros((30, 60), np.uint8)
     image[:, 15:20] = 255  # an edge

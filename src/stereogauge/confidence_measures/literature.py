@@ -48,7 +48,7 @@ def maximum_margin(evidence: Evidence) -> NDArray[np.float32]:
 @measure("winner-margin", "winner margin", "−(A(d₁) − A₀) / (Σ A + 1)", SOURCE)
 def winner_margin(evidence: Evidence) -> NDArray[np.float32]:
     """The margin over the next local minimum relative to all costs."""
-    margin = maximum_margin.compute(evidence)
+    margin = evidence.measured(maximum_margin)
     return (margin / (evidence.summary.total + 1.0)).astype(np.float32)
 
 
@@ -173,10 +173,6 @@ def inflection_points(evidence: Evidence) -> NDArray[np.float32]:
     return count_minima(evidence.costs).astype(np.float32)
 
 
-def _distinctiveness(evidence: Evidence) -> NDArray[np.float32]:
-    return least_difference(census(evidence.result.left), max(1, evidence.result.ndisp - 1)).astype(np.float32)
-
-
 @measure(
     "distinctiveness",
     "distinctiveness",
@@ -186,7 +182,8 @@ def _distinctiveness(evidence: Evidence) -> NDArray[np.float32]:
 )
 def distinctiveness(evidence: Evidence) -> NDArray[np.float32]:
     """How unlike the most similar other point of its row within the search range a pixel is (7 × 7 census), negated."""
-    return -_distinctiveness(evidence)
+    found = least_difference(census(evidence.result.left), max(1, evidence.result.ndisp - 1))
+    return -found.astype(np.float32)
 
 
 @measure(
@@ -199,7 +196,7 @@ def distinctiveness(evidence: Evidence) -> NDArray[np.float32]:
 def distinctive_similarity(evidence: Evidence) -> NDArray[np.float32]:
     """Distinctiveness divided by the square of the winner's cost, negative."""
     lowest = evidence.summary.minimum.astype(np.float32) + 1
-    similarity: NDArray[np.float32] = -_distinctiveness(evidence) / (lowest * lowest)
+    similarity: NDArray[np.float32] = evidence.measured(distinctiveness) / (lowest * lowest)
     return similarity
 
 
