@@ -363,6 +363,10 @@ class RemotePath(Struct, frozen=True, eq=False):
         """The place itself; an object store has no links."""
         return self
 
+    def absolute(self) -> RemotePath:
+        """The place itself; an address is complete."""
+        return self
+
     def is_file(self) -> bool:
         """Whether the listing has a file here."""
         return self.entry is not None
