@@ -78,7 +78,9 @@ def test_scenes_count_by_their_weights_in_scores_tests_and_draws(cube_of: Build)
     assert score.redrawn(50)[:, 0] == pytest.approx(np.full(50, 0.25))
     assert rank(cube, "weighted").notes[-1] == "Scenes count by the protocol's weights."
     with pytest.raises(StereogaugeError, match="cannot be pooled"):
-        weigh(replace(cube, aggregation="pooled"))
+        weigh(cube.read_by(None, "pooled"))
+    with pytest.raises(StereogaugeError, match="mean, pooled, weighted"):
+        cube.read_by(None, "median")
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -10,7 +10,7 @@ import functools
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 from msgspec import Struct, field
@@ -110,6 +110,8 @@ class ScoreCube(HasColumns, Struct, frozen=True, eq=False, dict=True):
 
     def read_by(self, protocol: Protocol | None, how: Aggregation | None = None) -> ScoreCube:
         """The same scores with the protocol's way from scenes to one number, or with another one."""
+        if how is not None:
+            one_of("aggregation", how, get_args(Aggregation))
         if protocol is None:
             return self if how is None else replace(self, aggregation=how)
         return replace(self, aggregation=how or protocol.aggregation, scene_weights=protocol.scene_weights)
