@@ -59,12 +59,10 @@ def _read_inverse(content: FileContent, decoding: Decoding) -> DisparityMap:
     if decoding.scale < 0:
         raise content.error(f"the scale {decoding.scale:g} is not possible for depths; it must be positive.")
     if content.starts_with(PNG_SIGNATURE):
-        stored = png.read_middlebury(content, Decoding(1.0, unknown=decoding.unknown))
-        known = (stored > 0) & (stored < BEYOND_RANGE)
+        stored = png.read_middlebury(content, Decoding(1.0, unknown=(*decoding.unknown, BEYOND_RANGE)))
     else:
         stored = Decoding(unknown=decoding.unknown).disparities(numpy_.read_npy(content, decoding))
-        known = stored > 0
-    depth = np.where(known, stored.astype(np.float64), np.nan)
+    depth = np.where(stored > 0, stored.astype(np.float64), np.nan)
     return (decoding.scale / depth + decoding.offset).astype(np.float32)
 
 
@@ -96,13 +94,7 @@ ENCODINGS: dict[str, Encoding] = {
             png.read_sintel,
             takes_scale=False,
         ),
-        Encoding(
-            "fsd",
-            "8-bit RGB PNG",
-            "(255²·R + 255·G + B) / 1000",
-            png.read_fsd,
-            takes_scale=False,
-        ),
+        Encoding("fsd", "8-bit RGB PNG", "(255²·R + 255·G + B) / 1000", png.read_fsd, takes_scale=False),
         Encoding(
             "inverse",
             "16-bit PNG or .npy that holds depth, with a scale",
