@@ -580,6 +580,26 @@ def test_a_queue_of_an_earlier_version_keeps_whose_a_name_is(small_store: Path, 
         assert names.count("G00d Matcher") == 1
 
 
+def test_a_queue_of_version_0_2_goes_on(small_store: Path, tmp_path: Path) -> None:
+    identifier = "a" * 24
+    upload = tmp_path / "submissions" / identifier / "upload.zip"
+    upload.parent.mkdir(parents=True)
+    upload.write_bytes(uploads.good())
+    texts = ("submitter", "name", "description", "link", "state", "message", "findings", "scores", "maps")
+    with contextlib.closing(sqlite3.connect(tmp_path / "submissions" / "submissions.sqlite")) as other:
+        columns = [*(f"{name} TEXT NOT NULL" for name in texts), "progress FLOAT NOT NULL", "created FLOAT NOT NULL"]
+        columns += ["attempt INTEGER NOT NULL DEFAULT 0", "losses INTEGER NOT NULL DEFAULT 0"]
+        other.execute(f"CREATE TABLE jobs (id TEXT PRIMARY KEY, {', '.join(columns)})")
+        for number, state in ((identifier, "evaluating"), ("b" * 24, "publishing")):
+            row = (number, "ada", f"of 0.2 {state}", "", "", state, "", "[]", "[]", "[]", 0.5, time.time())
+            other.execute(f"INSERT INTO jobs (id, {', '.join(texts)}, progress, created) VALUES ({'?,' * 11}?)", row)
+        other.commit()
+    with benchmark_at(small_store, tmp_path, RULES, SameProcess) as one:
+        assert one.finished(identifier)["state"] == "done"
+        assert one.call("GET", f"submissions/{'b' * 24}").json()["state"] == "done"
+        assert one.outcome(uploads.good(), "of now")["state"] == "done"
+
+
 # variants of the same attacks
 
 
