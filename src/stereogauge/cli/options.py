@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 import typer
 
-from stereogauge.datasets.calibration import read_calibration
 from stereogauge.errors import FileError, SizeError, StereogaugeError, check_one_size
 from stereogauge.io.content import Decoding, suffix_of
 from stereogauge.io.encodings import ENCODINGS, encoding_called, encoding_to_write, is_depth, leaves_scale_open
@@ -146,6 +145,8 @@ class CameraOptions(Declaration, frozen=True):
             stated["size"] = None  # in pixels of the maps
         if self.calib is None:
             return Calibration(**stated)
+        from stereogauge.datasets.calibration import read_calibration
+
         return msgspec.structs.replace(read_calibration(self.calib, self.cameras), **stated)
 
     def check_size(self, scene: Scene) -> None:

@@ -11,7 +11,6 @@ from stereogauge.cli.options import Files, listed
 from stereogauge.cli.output import announce_memory, progress, say
 from stereogauge.datasets import families, open_dataset
 from stereogauge.datasets.layout import list_results, map_name, template_pattern
-from stereogauge.datasets.native.manifest import found_layout as layout_of
 from stereogauge.datasets.results.find import find_results
 from stereogauge.errors import StereogaugeError
 from stereogauge.io.remote import place
@@ -158,8 +157,10 @@ def _matching(dataset: str, templates: Iterable[str]) -> list[str]:
 
 def found_layout(dataset: str) -> dict[str, Any] | None:
     """The layout that was found in a folder without a manifest; None for any other dataset."""
+    from stereogauge.datasets.native import manifest
+
     name = dataset.partition(":")[0]
-    return None if name != "folder" and name in families() else layout_of(_root(dataset))
+    return None if name != "folder" and name in families() else manifest.found_layout(_root(dataset))
 
 
 def print_layout(dataset: str, opened: Dataset) -> None:
