@@ -181,7 +181,7 @@ def _absent(metric: BoundMetric, measurement: Measurement) -> str:
     return ""
 
 
-class Cell(Struct, frozen=True):
+class SceneEstimate(Struct, frozen=True):
     """An algorithm's map of a scene, and what comes with it.
 
     `extras` is what is known of the run that made the map: its time, threads, processor, …
@@ -195,7 +195,7 @@ class Cell(Struct, frozen=True):
     extras: Mapping[str, Fact] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, result: ResultSet, scene: Scene, columns: Sequence[Column]) -> Cell:
+    def of(cls, result: ResultSet, scene: Scene, columns: Sequence[Column]) -> SceneEstimate:
         """What a result brings for a scene; the map of the next frame only where one of the columns needs it."""
         needed = any("next_estimate" in column.declared.metric.needs for column in columns)
         seconds = {"seconds": result.seconds[scene.id]} if scene.id in result.seconds else {}
@@ -210,7 +210,7 @@ class Cell(Struct, frozen=True):
 
 
 def evaluate_cell(
-    cell: Cell,
+    cell: SceneEstimate,
     scene_regions: SceneRegions,
     wanted: Sequence[Column],
     *,
@@ -412,7 +412,7 @@ def evaluate_with_doubts(
                 scores += [_score(scene_regions, result.name, column, empty) for column in own]
                 continue
             with stage(scores_of(result.name)):
-                cell = Cell.of(result, scene, columns)
+                cell = SceneEstimate.of(result, scene, columns)
                 cell = replace(cell, estimate=maps.get(result.name, cell.estimate))
                 scores += evaluate_cell(cell, scene_regions, own, resize=resize, objects=placed)
         if not maps:

@@ -17,7 +17,7 @@ from msgspec.structs import asdict, replace
 from stereogauge.confidence_measures.files import every_confidence
 from stereogauge.datasets.plausibility import Finding
 from stereogauge.errors import StereogaugeError, Unreachable
-from stereogauge.evaluation.evaluate import Cell, check_names
+from stereogauge.evaluation.evaluate import SceneEstimate, check_names
 from stereogauge.evaluation.executors import InProcess, TaskOutcome, Tasks, worker_count
 from stereogauge.evaluation.fingerprints import ContentHashes, fingerprint, scene_contents
 from stereogauge.evaluation.progress import Progress
@@ -100,7 +100,7 @@ def make_plan(
     contents = scene_contents([scene for scene in dataset if any(scene.id in r.maps for r in sets)], hashes)
     own = [column.column for column in declared]
     cells = [
-        (scene, Cell.of(result, scene, own))
+        (scene, SceneEstimate.of(result, scene, own))
         for scene in dataset
         for result in (*sets, *further)
         if scene.id in result.maps
@@ -142,7 +142,7 @@ def make_plan(
     )
 
 
-def _sources(scene: Scene, cell: Cell) -> dict[str, Any]:
+def _sources(scene: Scene, cell: SceneEstimate) -> dict[str, Any]:
     """What a cell reads beside its scene."""
     found = {
         "map": cell.estimate,

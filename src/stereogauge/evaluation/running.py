@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from stereogauge.datasets.plausibility import Finding, doubt_lines, map_doubts, scene_doubts
 from stereogauge.disparity import as_array, as_disparity
 from stereogauge.errors import ProtocolError, SizeError, StereogaugeError, check_one_size
-from stereogauge.evaluation.evaluate import Cell, MetricSource, evaluate_cell, measured_protocol, warn_of
+from stereogauge.evaluation.evaluate import MetricSource, SceneEstimate, evaluate_cell, measured_protocol, warn_of
 from stereogauge.io.files import load_mask
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.model import Calibration, Mask, Scene
@@ -118,7 +118,7 @@ class Running:
     ) -> list[Finding]:
         scene = Scene(name or str(len(self)), gt=truth, calibration=calibration, dataset=self.dataset)
         wanted = columns_of(self.protocol.metrics, self.protocol.regions)
-        scores = evaluate_cell(Cell(self.algorithm, prediction), SceneRegions(scene, self.protocol), wanted)
+        scores = evaluate_cell(SceneEstimate(self.algorithm, prediction), SceneRegions(scene, self.protocol), wanted)
         self._put(_Measured(name, tuple(scores), SceneFacts(scene.resolution, calibrated=scene.calibration.metric)))
         if self._looked_at:
             return []

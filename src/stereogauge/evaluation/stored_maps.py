@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from stereogauge.errors import StereogaugeError
-from stereogauge.evaluation.evaluate import Cell, evaluate_cell
+from stereogauge.evaluation.evaluate import SceneEstimate, evaluate_cell
 from stereogauge.io.files import load_disparity
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.model import DisparityMap, Scene, as_disparity
@@ -38,7 +38,7 @@ class Origins(NamedTuple):
             source = self.source(name, scene)
             if source is None:
                 raise StereogaugeError(f"the map of {name} is not available")
-            scores += evaluate_cell(Cell(name, source), regions, columns)
+            scores += evaluate_cell(SceneEstimate(name, source), regions, columns)
         return scores
 
 
@@ -109,7 +109,7 @@ def meta_scores(
             sources: list[Any] = [origins.source(algorithm, name) for algorithm in cube.algorithms]
             maps = [as_disparity(load_disparity(source)) for source in sources if source is not None]
             for meta, disparity in meta_maps(maps, scene.gt).items() if maps else ():
-                made = evaluate_cell(Cell(meta, disparity), regions, columns)
+                made = evaluate_cell(SceneEstimate(meta, disparity), regions, columns)
                 dataset, own = cube.scene_keys[place]
                 scores += [replace(score, dataset=dataset, scene=own, protocol=cube.protocol) for score in made]
         except (StereogaugeError, OSError) as reason:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from stereogauge.datasets.plausibility import Finding, map_doubts, scene_doubts
 from stereogauge.errors import StereogaugeError, Unreachable
-from stereogauge.evaluation.evaluate import Cell, evaluate_cell, resized
+from stereogauge.evaluation.evaluate import SceneEstimate, evaluate_cell, resized
 from stereogauge.io.files import load_disparity
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.model import Scene
@@ -21,7 +21,7 @@ from stereogauge.scores.column import VersionedColumn
 from stereogauge.scores.score import CellScores, Failure
 
 
-class PlannedCell(Cell, frozen=True, kw_only=True):
+class PlannedCell(SceneEstimate, frozen=True, kw_only=True):
     """One algorithm on one scene: where its map is, and the columns to compute."""
 
     columns: tuple[VersionedColumn, ...]

@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 from numpy.typing import NDArray
 
-from stereogauge.evaluation.evaluate import Cell, evaluate_cell
+from stereogauge.evaluation.evaluate import SceneEstimate, evaluate_cell
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.metrics.registry import parse_metric
 from stereogauge.model import DisparityMap, Scene
@@ -153,7 +153,7 @@ def responses_of(
     """The responses to every damage at the given strengths, or at its own; `made` gives the map of a step."""
 
     def measured(disparity: DisparityMap, name: str) -> list[float]:
-        return [score.value for score in evaluate_cell(Cell(name, disparity), scene_regions, columns)]
+        return [score.value for score in evaluate_cell(SceneEstimate(name, disparity), scene_regions, columns)]
 
     given = strengths or {}
     steps = [(kind, float(strength)) for kind in damages for strength in given.get(kind.id, kind.strengths)]

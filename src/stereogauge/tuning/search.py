@@ -23,7 +23,7 @@ from optuna.storages import BaseStorage
 from optuna.trial import TrialState, create_trial
 
 from stereogauge.errors import MatcherError, StereogaugeError
-from stereogauge.evaluation.evaluate import Cell, evaluate_cell
+from stereogauge.evaluation.evaluate import SceneEstimate, evaluate_cell
 from stereogauge.evaluation.executors import TaskOutcome, Tasks, worker_count
 from stereogauge.evaluation.processes import LocalProcesses, TimeLimitExceeded, WorkerDied
 from stereogauge.evaluation.progress import Progress
@@ -98,7 +98,7 @@ def _scores(prepared: PreparedScene, matcher: Any, parameters: dict[str, Value])
     scene = scene_regions.scene
     result = match(scene.left, scene.right, matcher, ndisp=prepared.ndisp, **parameters)
     seconds = {"seconds": result.seconds, "cpu_seconds": result.cpu_seconds}
-    cell = Cell("", result.disparity, result.right_disparity, extras=seconds)
+    cell = SceneEstimate("", result.disparity, result.right_disparity, extras=seconds)
     scores = evaluate_cell(cell, scene_regions, prepared.columns)
     facts = {(scene.dataset, scene.id): SceneFacts.of_scene(scene)}
     values = charged(ScoreTable(scores, prepared.protocol, facts).cube).values.ravel().tolist()

@@ -132,7 +132,9 @@ def confidence_answer(scenes: SceneReader, cube: ScoreCube, selected: SelectionQ
         judged.append(MapsOf(SGM, matched.raw, matched.maps, dict.fromkeys(matched.maps, "lower")))
         if query.region == PAPER_DOMAIN:
             truth, mask = matched.domain
-    pixels = Judged(truth, scenes.mask(view, query.region) if mask is None else mask, kind, view.scene.calibration)
+    pixels = JudgedPixels(
+        truth, scenes.mask(view, query.region) if mask is None else mask, kind, view.scene.calibration
+    )
     curves = [curve for one in judged for curve in _curves(one, pixels, (query.low, query.high))]
     singles = [one._replace(maps=single_maps(one.maps)) for one in judged if not kind.magnitude]
     bounds = [_bound(one, pixels) for one in singles if len(one.maps) > 1]
@@ -228,7 +230,7 @@ def match_scene(
     return Matched(result.ndisp, result.raw, maps, domain_of(scene, result, PAPER_DOMAIN))
 
 
-class Judged(NamedTuple):
+class JudgedPixels(NamedTuple):
     """The pixels on which confidence is judged, and by which error."""
 
     truth: DisparityMap
@@ -237,7 +239,7 @@ class Judged(NamedTuple):
     calibration: Calibration
 
 
-def _curves(given: MapsOf, pixels: Judged, densities: tuple[float, float]) -> list[Plain]:
+def _curves(given: MapsOf, pixels: JudgedPixels, densities: tuple[float, float]) -> list[Plain]:
     """The error of the most confident pixels by the share of pixels kept: a share of bad pixels, or px.
 
     `oracle` removes the largest errors first, `random` removes in proportion; `auc` is the mean over all densities.
@@ -273,7 +275,7 @@ def _curves(given: MapsOf, pixels: Judged, densities: tuple[float, float]) -> li
     return found
 
 
-def _bound(given: MapsOf, pixels: Judged) -> Plain:
+def _bound(given: MapsOf, pixels: JudgedPixels) -> Plain:
     """Bad pixels that each of `measures` would keep at density φ, as a share of the φ·N kept ones.
 
     A combination of measures, such as their product, is none of them. Together the measures keep fewer pixels than φ

@@ -12,7 +12,7 @@ from stereogauge.confidence_measures.files import ConfidenceSource
 from stereogauge.datasets.plausibility import Finding
 from stereogauge.datasets.validation import check_map
 from stereogauge.errors import FileError, StereogaugeError
-from stereogauge.evaluation.evaluate import Cell, evaluate_cell
+from stereogauge.evaluation.evaluate import SceneEstimate, evaluate_cell
 from stereogauge.io.files import load_disparity
 from stereogauge.masks.scene_regions import SceneRegions
 from stereogauge.model import DisparitySource, ResultSet, Scene
@@ -51,7 +51,7 @@ def scores(result: ResultSet, scene: Scene, protocol: Protocol, columns: tuple[V
     """The scores of a submission on a scene; its confidence maps were written as higher = surer."""
     try:
         wanted = [column.column for column in columns]
-        cell, source = Cell.of(result, scene, wanted), result.confidence.get(scene.id)
+        cell, source = SceneEstimate.of(result, scene, wanted), result.confidence.get(scene.id)
         if source is not None and result.confidence_kind == "sigma":
             cell = replace(cell, confidence=ConfidenceSource(-load_disparity(source), "lower", "sigma"))
         return evaluate_cell(cell, SceneRegions(scene, protocol), wanted)
