@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from stereogauge import Protocol, Scene, StereogaugeError, read_disparity
