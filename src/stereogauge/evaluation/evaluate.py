@@ -181,10 +181,11 @@ def _absent(metric: BoundMetric, measurement: Measurement) -> str:
     return ""
 
 
-class SceneEstimate(Struct, frozen=True):
+class SceneEstimate(Struct, frozen=True, gc=False):
     """An algorithm's map of a scene, and what comes with it.
 
-    `extras` is what is known of the run that made the map: its time, threads, processor, …
+    `extras` is what is known of the run that made the map: its time, threads, processor, … Garbage collection passes it
+    over: a plan holds many thousands of them, and none refers to itself.
     """
 
     algorithm: str
