@@ -204,6 +204,8 @@ def usable_scores(cube: ScoreCube) -> UsableScores:
     """
     sparse = np.zeros(cube.values.shape, bool)
     small = np.zeros(cube.values.shape, bool)
+    if np.isnan(cube.counts).all():
+        return UsableScores(cube, cube.values, sparse, small)
     known = ~np.isnan(cube.values)
     sizes = np.nan_to_num(cube.sizes)  # the least limit where a size is unknown
     stated = cube.least_support
