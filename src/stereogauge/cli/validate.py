@@ -55,7 +55,10 @@ def command(
         result = _single_map(given, open_dataset(dataset or ""), scene, files)
     else:
         with step_bar() as show:
-            progress: validation.Progress = lambda done, total, what: show(what, done, total)  # noqa: E731
+
+            def progress(done: int, total: int, what: str) -> None:
+                show(what, done, total)
+
             if dataset is None:
                 result = validation.validate_files(given, progress=progress, **plain)
             else:

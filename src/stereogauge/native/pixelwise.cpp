@@ -112,10 +112,10 @@ static void add_groups(const float *errors, const float *shares, const double *d
             const int64_t at = x + PER * part;
             Double error = doubles<Double>(errors + at);
             Double share = doubles<Double>(shares + at);
-            const uint32_t counts = (*group & 255) >> (PER * part);
+            const uint32_t members = (*group & 255) >> (PER * part);
             if constexpr (!WHOLE) {
-                error = kept(error, counts);
-                share = kept(share, counts);
+                error = kept(error, members);
+                share = kept(share, members);
             }
             totals[0][part] += error;
             totals[1][part] += magnitude_of(error);
@@ -123,7 +123,7 @@ static void add_groups(const float *errors, const float *shares, const double *d
             totals[3][part] += share;
             if constexpr (DEPTH) {
                 const Double own = load<Double>(depth + at);
-                totals[4][part] += WHOLE ? own : kept(own, counts);
+                totals[4][part] += WHOLE ? own : kept(own, members);
             }
         }
     }
